@@ -116,7 +116,7 @@ impl Blas {
         // SAFETY: the workspace is ours until the call returns; afterwards only later work on this
         // stream may reuse it.
         check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "setting the workspace")?;
-        // SAFETY: the caller guarantees valid operands; `BlasGemm` satisfies cuBLAS's own
+        // SAFETY: the caller promises valid operands; `BlasGemm` satisfies cuBLAS's own
         // conditions; the scalars are static.
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(

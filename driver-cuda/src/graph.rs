@@ -47,7 +47,7 @@ impl GraphRuntime for CudaRuntime {
 
     unsafe fn graph_nodes(&self, raw: RawGraph) -> Result<usize> {
         let mut count = 0;
-        // SAFETY: the caller guarantees that the graph is not destroyed. Without a node buffer,
+        // SAFETY: the caller promises that the graph is not destroyed. Without a node buffer,
         // only the number of nodes is written.
         let code = unsafe { sys::cuGraphGetNodes(graph(raw), std::ptr::null_mut(), &mut count) };
         check(code, "counting a graph's nodes")?;
@@ -57,7 +57,7 @@ impl GraphRuntime for CudaRuntime {
     unsafe fn instantiate(&self, raw: RawGraph) -> Result<RawGraphExec> {
         self.context().bind()?;
         let mut exec = std::ptr::null_mut();
-        // SAFETY: the caller guarantees that the graph is not destroyed; the out-parameter is a
+        // SAFETY: the caller promises that the graph is not destroyed; the out-parameter is a
         // valid pointer.
         check(unsafe { sys::cuGraphInstantiateWithFlags(&mut exec, graph(raw), 0) }, "instantiating a graph")?;
         Ok(RawGraphExec(exec as u64))
@@ -70,7 +70,7 @@ impl GraphRuntime for CudaRuntime {
             errorNode: std::ptr::null_mut(),
             errorFromNode: std::ptr::null_mut(),
         };
-        // SAFETY: the caller guarantees that neither is destroyed and `to` is not running; the
+        // SAFETY: the caller promises that neither is destroyed and `to` is not running; the
         // out-parameter is a valid pointer.
         match unsafe { sys::cuGraphExecUpdate_v2(exec(to), graph(from), &mut info) } {
             CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE => Ok(false),
@@ -80,14 +80,14 @@ impl GraphRuntime for CudaRuntime {
 
     unsafe fn launch_graph(&self, stream: &CudaStream, raw: RawGraphExec) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that the graph is not destroyed and that the memory of its
+        // SAFETY: the caller promises that the graph is not destroyed and that the memory of its
         // nodes is allocated.
         check(unsafe { sys::cuGraphLaunch(exec(raw), stream.raw()) }, "launching a graph")
     }
 
     unsafe fn destroy_graph(&self, raw: RawGraph) {
         let destroyed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that the graph is not destroyed yet.
+            // SAFETY: the caller promises that the graph is not destroyed yet.
             check(unsafe { sys::cuGraphDestroy(graph(raw)) }, "destroying a graph")
         });
         self.context().deferred().keep(destroyed);
@@ -95,7 +95,7 @@ impl GraphRuntime for CudaRuntime {
 
     unsafe fn destroy_graph_exec(&self, raw: RawGraphExec) {
         let destroyed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that the graph is not destroyed yet; the driver keeps
+            // SAFETY: the caller promises that the graph is not destroyed yet; the driver keeps
             // what a running launch needs until it ends.
             check(unsafe { sys::cuGraphExecDestroy(exec(raw)) }, "destroying an executable graph")
         });

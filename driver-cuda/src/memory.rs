@@ -26,7 +26,7 @@ impl MemoryRuntime for CudaRuntime {
 
     unsafe fn free(&self, ptr: DevicePtr) {
         let freed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that `alloc` returned `ptr`, that it is freed only
+            // SAFETY: the caller promises that `alloc` returned `ptr`, that it is freed only
             // here, and that no work uses it.
             check(unsafe { sys::cuMemFree_v2(ptr.0) }, "freeing device memory")
         });
@@ -35,7 +35,7 @@ impl MemoryRuntime for CudaRuntime {
 
     unsafe fn copy_to_device(&self, stream: &CudaStream, dst: DevicePtr, src: &[u8]) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that `dst` has room. `src` is pageable, so the driver
+        // SAFETY: the caller promises that `dst` has room. `src` is pageable, so the driver
         // returns only after reading it.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(dst.0, src.as_ptr().cast(), src.len(), stream.raw()) };
         check(code, "copying to the device")
@@ -43,7 +43,7 @@ impl MemoryRuntime for CudaRuntime {
 
     unsafe fn copy_to_host(&self, stream: &CudaStream, dst: &mut [u8], src: DevicePtr) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that `src` holds enough bytes. `dst` stays valid until the
+        // SAFETY: the caller promises that `src` holds enough bytes. `dst` stays valid until the
         // stream is synchronised below.
         let code = unsafe { sys::cuMemcpyDtoHAsync_v2(dst.as_mut_ptr().cast(), src.0, dst.len(), stream.raw()) };
         check(code, "copying to the host")?;
@@ -52,13 +52,13 @@ impl MemoryRuntime for CudaRuntime {
 
     unsafe fn copy_on_device(&self, stream: &CudaStream, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that both ranges are allocated and do not overlap.
+        // SAFETY: the caller promises that both ranges are allocated and do not overlap.
         check(unsafe { sys::cuMemcpyDtoDAsync_v2(dst.0, src.0, bytes, stream.raw()) }, "copying on the device")
     }
 
     unsafe fn set_bytes(&self, stream: &CudaStream, dst: DevicePtr, value: u8, bytes: usize) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that the range is allocated.
+        // SAFETY: the caller promises that the range is allocated.
         check(unsafe { sys::cuMemsetD8Async(dst.0, value, bytes, stream.raw()) }, "setting device memory")
     }
 }

@@ -39,13 +39,13 @@ impl PeerRuntime for CudaRuntime {
     ) -> Result<()> {
         let (to, from) = (self.context(), from.context());
         if to.device() == from.device() {
-            // SAFETY: the caller guarantees valid ranges; all instances of a device share its
+            // SAFETY: the caller promises valid ranges; all instances of a device share its
             // primary context.
             return unsafe { self.copy_on_device(stream, dst, src, bytes) };
         }
         to.bind()?;
         allow(to, from)?;
-        // SAFETY: the caller guarantees that both ranges are allocated, `src` on `from`.
+        // SAFETY: the caller promises that both ranges are allocated, `src` on `from`.
         let code = unsafe { sys::cuMemcpyPeerAsync(dst.0, to.raw(), src.0, from.raw(), bytes, stream.raw()) };
         check(code, "copying from another device")
     }

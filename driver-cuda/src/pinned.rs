@@ -25,7 +25,7 @@ impl PinnedRuntime for CudaRuntime {
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>) {
         let freed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that `alloc_pinned` returned `ptr`, that it is freed
+            // SAFETY: the caller promises that `alloc_pinned` returned `ptr`, that it is freed
             // only here, and that no copy uses it.
             check(unsafe { sys::cuMemFreeHost(ptr.as_ptr().cast()) }, "freeing page-locked memory")
         });
@@ -40,7 +40,7 @@ impl PinnedRuntime for CudaRuntime {
         bytes: usize,
     ) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that both ranges are allocated, and that `src` does not
+        // SAFETY: the caller promises that both ranges are allocated, and that `src` does not
         // change until the copy is done.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(dst.0, src.as_ptr().cast(), bytes, stream.raw()) };
         check(code, "copying from page-locked memory")
@@ -48,7 +48,7 @@ impl PinnedRuntime for CudaRuntime {
 
     unsafe fn copy_to_pinned(&self, stream: &CudaStream, dst: NonNull<u8>, src: DevicePtr, bytes: usize) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that both ranges are allocated, and that nothing accesses
+        // SAFETY: the caller promises that both ranges are allocated, and that nothing accesses
         // `dst` until the copy is done.
         let code = unsafe { sys::cuMemcpyDtoHAsync_v2(dst.as_ptr().cast(), src.0, bytes, stream.raw()) };
         check(code, "copying to page-locked memory")

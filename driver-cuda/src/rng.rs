@@ -75,7 +75,7 @@ impl Rng {
     /// See `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         self.context.bind()?;
-        // SAFETY: the caller guarantees that the elements are allocated.
+        // SAFETY: the caller promises that the elements are allocated.
         match unsafe { self.state.lock().draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),

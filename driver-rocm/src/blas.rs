@@ -120,7 +120,7 @@ impl Blas {
         // stream may reuse it.
         let given = unsafe { (self.library.rocblas_set_workspace)(handle.0, workspace, WORKSPACE_BYTES) };
         check(self.library, given, "setting the workspace")?;
-        // SAFETY: the caller guarantees valid operands; `BlasGemm` satisfies rocBLAS's own
+        // SAFETY: the caller promises valid operands; `BlasGemm` satisfies rocBLAS's own
         // conditions; the scalars are static.
         let status = unsafe {
             (self.library.rocblas_gemm_strided_batched_ex)(

@@ -74,7 +74,7 @@ pub(crate) unsafe fn static_text(text: *const c_char, otherwise: &str) -> String
     if text.is_null() {
         return otherwise.into();
     }
-    // SAFETY: the caller guarantees that `text` is null or a NUL-terminated string that is never
+    // SAFETY: the caller promises that `text` is null or a NUL-terminated string that is never
     // freed.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

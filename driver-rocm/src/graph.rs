@@ -49,7 +49,7 @@ impl GraphRuntime for RocmRuntime {
 
     unsafe fn graph_nodes(&self, raw: RawGraph) -> Result<usize> {
         let mut count = 0;
-        // SAFETY: the caller guarantees that the graph is not destroyed. Without a node buffer,
+        // SAFETY: the caller promises that the graph is not destroyed. Without a node buffer,
         // only the number of nodes is written.
         let code = unsafe { (self.hip().hipGraphGetNodes)(graph(raw), null_mut(), &mut count) };
         check(code, "counting a graph's nodes")?;
@@ -59,7 +59,7 @@ impl GraphRuntime for RocmRuntime {
     unsafe fn instantiate(&self, raw: RawGraph) -> Result<RawGraphExec> {
         self.context().bind()?;
         let (instantiate, mut exec) = (self.hip().hipGraphInstantiate, null_mut());
-        // SAFETY: the caller guarantees that the graph is not destroyed; the out-parameter is a
+        // SAFETY: the caller promises that the graph is not destroyed; the out-parameter is a
         // valid pointer, and no log is requested.
         check(unsafe { instantiate(&mut exec, graph(raw), null_mut(), null_mut(), 0) }, "instantiating a graph")?;
         Ok(RawGraphExec(exec as u64))
@@ -68,7 +68,7 @@ impl GraphRuntime for RocmRuntime {
     unsafe fn update_graph(&self, to: RawGraphExec, from: RawGraph) -> Result<bool> {
         self.context().bind()?;
         let (mut node, mut outcome) = (null_mut(), hipGraphExecUpdateSuccess);
-        // SAFETY: the caller guarantees that neither is destroyed and `to` is not running; the
+        // SAFETY: the caller promises that neither is destroyed and `to` is not running; the
         // out-parameters are valid pointers.
         let code = unsafe { (self.hip().hipGraphExecUpdate)(exec(to), graph(from), &mut node, &mut outcome) };
         if code == hipErrorGraphExecUpdateFailure || outcome != hipGraphExecUpdateSuccess {
@@ -80,14 +80,14 @@ impl GraphRuntime for RocmRuntime {
 
     unsafe fn launch_graph(&self, stream: &RocmStream, raw: RawGraphExec) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that the graph is not destroyed and that the memory of its
+        // SAFETY: the caller promises that the graph is not destroyed and that the memory of its
         // nodes is allocated.
         check(unsafe { (self.hip().hipGraphLaunch)(exec(raw), stream.raw()) }, "launching a graph")
     }
 
     unsafe fn destroy_graph(&self, raw: RawGraph) {
         let destroyed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that the graph is not destroyed yet.
+            // SAFETY: the caller promises that the graph is not destroyed yet.
             check(unsafe { (self.hip().hipGraphDestroy)(graph(raw)) }, "destroying a graph")
         });
         self.context().deferred().keep(destroyed);
@@ -95,7 +95,7 @@ impl GraphRuntime for RocmRuntime {
 
     unsafe fn destroy_graph_exec(&self, raw: RawGraphExec) {
         let destroyed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that the graph is not destroyed yet; HIP keeps what a
+            // SAFETY: the caller promises that the graph is not destroyed yet; HIP keeps what a
             // running launch needs until it ends.
             check(unsafe { (self.hip().hipGraphExecDestroy)(exec(raw)) }, "destroying an executable graph")
         });

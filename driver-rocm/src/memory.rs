@@ -31,7 +31,7 @@ impl MemoryRuntime for RocmRuntime {
 
     unsafe fn free(&self, ptr: DevicePtr) {
         let freed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that `alloc` returned `ptr`, that it is freed only
+            // SAFETY: the caller promises that `alloc` returned `ptr`, that it is freed only
             // here, and that no work uses it.
             check(unsafe { (self.hip().hipFree)(address(ptr)) }, "freeing device memory")
         });
@@ -41,7 +41,7 @@ impl MemoryRuntime for RocmRuntime {
     unsafe fn copy_to_device(&self, stream: &RocmStream, dst: DevicePtr, src: &[u8]) -> Result<()> {
         self.context().bind()?;
         let (copy, kind) = (self.hip().hipMemcpyAsync, hipMemcpyHostToDevice);
-        // SAFETY: the caller guarantees that `dst` has room. `src` is pageable, so HIP returns only
+        // SAFETY: the caller promises that `dst` has room. `src` is pageable, so HIP returns only
         // after reading it.
         let code = unsafe { copy(address(dst), src.as_ptr().cast(), src.len(), kind, stream.raw()) };
         check(code, "copying to the device")
@@ -50,7 +50,7 @@ impl MemoryRuntime for RocmRuntime {
     unsafe fn copy_to_host(&self, stream: &RocmStream, dst: &mut [u8], src: DevicePtr) -> Result<()> {
         self.context().bind()?;
         let (copy, kind) = (self.hip().hipMemcpyAsync, hipMemcpyDeviceToHost);
-        // SAFETY: the caller guarantees that `src` holds enough bytes. `dst` stays valid until the
+        // SAFETY: the caller promises that `src` holds enough bytes. `dst` stays valid until the
         // stream is synchronised below.
         let code = unsafe { copy(dst.as_mut_ptr().cast(), address(src), dst.len(), kind, stream.raw()) };
         check(code, "copying to the host")?;
@@ -60,13 +60,13 @@ impl MemoryRuntime for RocmRuntime {
     unsafe fn copy_on_device(&self, stream: &RocmStream, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()> {
         self.context().bind()?;
         let (copy, kind) = (self.hip().hipMemcpyAsync, hipMemcpyDeviceToDevice);
-        // SAFETY: the caller guarantees that both ranges are allocated and do not overlap.
+        // SAFETY: the caller promises that both ranges are allocated and do not overlap.
         check(unsafe { copy(address(dst), address(src), bytes, kind, stream.raw()) }, "copying on the device")
     }
 
     unsafe fn set_bytes(&self, stream: &RocmStream, dst: DevicePtr, value: u8, bytes: usize) -> Result<()> {
         self.context().bind()?;
-        // SAFETY: the caller guarantees that the range is allocated.
+        // SAFETY: the caller promises that the range is allocated.
         let code = unsafe { (self.hip().hipMemsetD8Async)(address(dst), value, bytes, stream.raw()) };
         check(code, "setting device memory")
     }

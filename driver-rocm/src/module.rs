@@ -128,7 +128,7 @@ impl ModuleRuntime for RocmRuntime {
         self.context().bind()?;
         check_limits(config, self.limits())?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller guarantees that `args` match the kernel's parameters, and that the
+        // SAFETY: the caller promises that `args` match the kernel's parameters, and that the
         // memory it uses is allocated.
         let code = unsafe {
             (self.hip().hipModuleLaunchKernel)(

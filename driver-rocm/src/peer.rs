@@ -45,14 +45,14 @@ impl PeerRuntime for RocmRuntime {
     ) -> Result<()> {
         let (to, from) = (self.context(), from.context());
         if to.device() == from.device() {
-            // SAFETY: the caller guarantees valid ranges; all instances of a device share its
+            // SAFETY: the caller promises valid ranges; all instances of a device share its
             // memory.
             return unsafe { self.copy_on_device(stream, dst, src, bytes) };
         }
         to.bind()?;
         allow(to, from)?;
         let (copy, dst, src) = (to.hip.hipMemcpyPeerAsync, dst.0 as *mut c_void, src.0 as *const c_void);
-        // SAFETY: the caller guarantees that both ranges are allocated, `src` on `from`.
+        // SAFETY: the caller promises that both ranges are allocated, `src` on `from`.
         let code = unsafe { copy(dst, to.device(), src, from.device(), bytes, stream.raw()) };
         check(code, "copying from another device")
     }

@@ -26,7 +26,7 @@ impl PinnedRuntime for RocmRuntime {
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>) {
         let freed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller guarantees that `alloc_pinned` returned `ptr`, that it is freed
+            // SAFETY: the caller promises that `alloc_pinned` returned `ptr`, that it is freed
             // only here, and that no copy uses it.
             check(unsafe { (self.hip().hipHostFree)(ptr.as_ptr().cast()) }, "freeing page-locked memory")
         });
@@ -42,7 +42,7 @@ impl PinnedRuntime for RocmRuntime {
     ) -> Result<()> {
         self.context().bind()?;
         let (copy, kind) = (self.hip().hipMemcpyAsync, hipMemcpyHostToDevice);
-        // SAFETY: the caller guarantees that both ranges are allocated, and that `src` does not
+        // SAFETY: the caller promises that both ranges are allocated, and that `src` does not
         // change until the copy is done.
         let code = unsafe { copy(dst.0 as *mut c_void, src.as_ptr().cast(), bytes, kind, stream.raw()) };
         check(code, "copying from page-locked memory")
@@ -51,7 +51,7 @@ impl PinnedRuntime for RocmRuntime {
     unsafe fn copy_to_pinned(&self, stream: &RocmStream, dst: NonNull<u8>, src: DevicePtr, bytes: usize) -> Result<()> {
         self.context().bind()?;
         let (copy, kind) = (self.hip().hipMemcpyAsync, hipMemcpyDeviceToHost);
-        // SAFETY: the caller guarantees that both ranges are allocated, and that nothing accesses
+        // SAFETY: the caller promises that both ranges are allocated, and that nothing accesses
         // `dst` until the copy is done.
         let code = unsafe { copy(dst.as_ptr().cast(), src.0 as *const c_void, bytes, kind, stream.raw()) };
         check(code, "copying to page-locked memory")

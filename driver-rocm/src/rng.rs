@@ -92,7 +92,7 @@ impl Generator {
     /// `ptr` has `n` elements of the dtype, which is f32 or f64, and work on them runs on the
     /// generator's stream.
     pub(crate) unsafe fn uniform(&mut self, dtype: DType, ptr: DevicePtr, n: usize) -> Result<()> {
-        // SAFETY: the caller guarantees that `ptr` has `n` elements of the dtype, which is f32 or
+        // SAFETY: the caller promises that `ptr` has `n` elements of the dtype, which is f32 or
         // f64, and that work on them runs on the generator's stream.
         let status = unsafe {
             if dtype == DType::F64 {
@@ -167,7 +167,7 @@ impl VendorRng {
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         let mut sequence = self.0.lock();
         sequence.generator.context.bind()?;
-        // SAFETY: the caller guarantees that the elements are allocated.
+        // SAFETY: the caller promises that the elements are allocated.
         match unsafe { sequence.draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
@@ -186,7 +186,7 @@ impl Sequence {
             self.generator.set_seed(seed)?;
             self.generator.set_offset(offset)?;
         }
-        // SAFETY: the caller guarantees valid elements; `len` is even for normal numbers.
+        // SAFETY: the caller promises valid elements; `len` is even for normal numbers.
         unsafe {
             match distribution {
                 Distribution::Unit => self.generator.uniform(dtype, dst, len)?,

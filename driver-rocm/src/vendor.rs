@@ -27,19 +27,19 @@ impl VendorRuntime for RocmRuntime {
     });
 
     unsafe fn gemm(&self, stream: &RocmStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: the caller guarantees that the elements are allocated and that `c` overlaps
+        // SAFETY: the caller promises that the elements are allocated and that `c` overlaps
         // nothing.
         self.libraries().blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
     }
 
     unsafe fn conv(&self, stream: &RocmStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: the caller guarantees that the elements are allocated and that the result
+        // SAFETY: the caller promises that the elements are allocated and that the result
         // overlaps nothing.
         self.libraries().dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
     }
 
     unsafe fn random(&self, stream: &RocmStream, problem: &Random) -> Result<Vendor> {
-        // SAFETY: the caller guarantees that the elements are allocated.
+        // SAFETY: the caller promises that the elements are allocated.
         self.libraries().rng.call(self, stream, |rng| unsafe { rng.random(problem) })
     }
 

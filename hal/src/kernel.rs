@@ -384,7 +384,7 @@ impl<'a, S: BackendStorage> LaunchBuilder<'a, S> {
     /// or the device does not support the configuration; `DeviceMismatch` if the kernel and its
     /// storages live on different devices; the driver's errors.
     pub unsafe fn launch(mut self, config: LaunchConfig) -> Result<()> {
-        // SAFETY: the caller guarantees that the arguments have the types of the kernel's
+        // SAFETY: the caller promises that the arguments have the types of the kernel's
         // parameters (if `Func::params` specifies them, number, size and kind are checked), that
         // the kernel stays inside its storages and writes none that was passed for reading, and
         // that addresses passed by value are valid.

@@ -419,7 +419,7 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message).with_device(self.location_of()));
         }
-        // SAFETY: the caller guarantees that the memory is valid.
+        // SAFETY: the caller promises that the memory is valid.
         let block = unsafe { Block::new(self.clone(), DevicePtr(ptr), 0, BlockOwner::Foreign, false, Uses::default()) };
         // SAFETY: as above.
         Ok(unsafe { GpuStorage::from_block(Arc::new(block), dtype, len) })

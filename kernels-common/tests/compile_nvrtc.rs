@@ -70,7 +70,7 @@ impl Nvrtc {
     /// # Safety
     /// `F` is the type of the function.
     unsafe fn function<F>(&self, name: &str) -> Symbol<'_, F> {
-        // SAFETY: the caller guarantees the type.
+        // SAFETY: the caller promises the type.
         unsafe { self.library.get(name.as_bytes()) }.unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 

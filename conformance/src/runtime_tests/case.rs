@@ -114,7 +114,7 @@ impl<'a, D: BackendDevice> Untracked<'a, D> {
     /// is dropped.
     pub(crate) unsafe fn new(device: &'a D) -> Self {
         let was = device.is_event_tracking();
-        // SAFETY: the caller guarantees what `BackendDevice::disable_event_tracking` requires, and
+        // SAFETY: the caller promises what `BackendDevice::disable_event_tracking` requires, and
         // that the device is synchronized before it is dropped.
         unsafe { device.disable_event_tracking() };
         Self { device, was }

@@ -35,7 +35,7 @@ impl Descriptor {
     /// `T` is the type that cuDNN's documentation specifies for `ty`.
     pub(super) unsafe fn set<T>(&self, name: Name, ty: Type, values: &[T]) -> Result<(), String> {
         let (count, values) = (values.len() as i64, values.as_ptr().cast::<c_void>());
-        // SAFETY: the descriptor is alive, and the caller guarantees the type of the elements.
+        // SAFETY: the descriptor is alive, and the caller promises the type of the elements.
         let status = unsafe { sys::cudnnBackendSetAttribute(self.0, name, ty, count, values) };
         check(status, || format!("setting {name:?}"))
     }
@@ -65,7 +65,7 @@ impl Descriptor {
         let (mut count, room) = (0, values.len() as i64);
         let to = if values.is_empty() { std::ptr::null_mut() } else { values.as_mut_ptr().cast::<c_void>() };
         // SAFETY: the descriptor is alive; cuDNN writes at most `room` elements, of the type that
-        // the caller guarantees.
+        // the caller promises.
         let status = unsafe { sys::cudnnBackendGetAttribute(self.0, name, ty, room, &mut count, to) };
         check(status, || format!("reading {name:?}"))?;
         Ok(usize::try_from(count).unwrap_or_default())

@@ -94,7 +94,7 @@ impl Dnn {
             conv,
             |problem| quirks::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
             scratch,
-            // SAFETY: the caller guarantees valid operands, for which the plan was made; the
+            // SAFETY: the caller promises valid operands, for which the plan was made; the
             // workspace has the size that the plan requires.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )

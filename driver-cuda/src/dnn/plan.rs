@@ -93,7 +93,7 @@ impl Plan {
             pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &[workspace.0 as *mut c_void])?;
         }
         pack.finalize()?;
-        // SAFETY: the caller guarantees valid addresses; the plan was made with this handle.
+        // SAFETY: the caller promises valid addresses; the plan was made with this handle.
         match unsafe { sys::cudnnBackendExecute(handle, self.plan.raw(), pack.raw()) } {
             Status::CUDNN_STATUS_SUCCESS => Ok(()),
             status => Err(format!("fails to convolve: {}", super::text_of(status))),

@@ -154,7 +154,7 @@ impl Opened {
     /// # Safety
     /// `F` is a function pointer of the type that the vendor documents for the name.
     pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: the caller guarantees the type; the library is never closed.
+        // SAFETY: the caller promises the type; the library is never closed.
         unsafe { self.library.get::<F>(name.as_bytes()) }.ok().map(|symbol| *symbol)
     }
 }

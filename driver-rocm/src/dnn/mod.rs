@@ -92,7 +92,7 @@ impl Dnn {
             conv,
             |problem| Plan::new(self.library, handle, problem),
             scratch,
-            // SAFETY: the caller guarantees valid operands, for which the plan was made; the
+            // SAFETY: the caller promises valid operands, for which the plan was made; the
             // workspace has the size that the plan requires.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )

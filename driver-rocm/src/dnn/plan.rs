@@ -142,7 +142,7 @@ impl Plan {
         let (library, conv, solution) = (self.library, self.conv.raw, self.solution);
         let [src, kernel, dst] = operands.map(|p| p.0 as *mut c_void);
         let (workspace, bytes, id) = (workspace.0 as *mut c_void, solution.workspace_size, solution.solution_id);
-        // SAFETY: the caller guarantees valid addresses; the solution was compiled for these
+        // SAFETY: the caller promises valid addresses; the solution was compiled for these
         // descriptors with this handle.
         let status = unsafe {
             if self.transposed {

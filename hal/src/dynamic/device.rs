@@ -26,7 +26,7 @@ impl<D: BackendDevice> ErasedDeviceMethods for D {
     unsafe fn launch(&self, func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, DynStorage>]) -> Result<()> {
         let own = args.iter_mut().map(|arg| arg.try_map(|s| s.operand_of(self), |s| s.operand_mut_of(self)));
         let mut own = own.collect::<Result<SmallVec<[_; 8]>>>()?;
-        // SAFETY: the arguments are the caller's, who guarantees what `launch` requires of them.
+        // SAFETY: the arguments are the caller's, who promises what `launch` requires of them.
         unsafe { D::Storage::launch(func, config, &mut own) }
     }
 }
@@ -103,7 +103,7 @@ impl DynDevice {
         config: LaunchConfig,
         args: &mut [KernelArg<'_, DynStorage>],
     ) -> Result<()> {
-        // SAFETY: the caller guarantees what this call requires.
+        // SAFETY: the caller promises what this call requires.
         unsafe { self.0.launch(func, config, args) }
     }
 }

@@ -147,7 +147,7 @@ impl BackendStorage for DynStorage {
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
         let (device, func) = func::find(func, args)?;
-        // SAFETY: the caller guarantees what this call requires.
+        // SAFETY: the caller promises what this call requires.
         unsafe { device.launch(func, config, args) }
     }
 

@@ -150,12 +150,12 @@ unsafe fn launch<R: GpuRuntime>(
         let Ok(copy) = device.alloc(layout.elem_count() * operand.size, DType::U8) else { continue };
         let strides = operand.layout.stride().iter().zip(layout.stride());
         let dims = layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
-        // SAFETY: the caller guarantees a valid input; the copy is new and has room for each
+        // SAFETY: the caller promises a valid input; the copy is new and has room for each
         // element.
         unsafe { copy_walk(device, operand.size, DevicePtr(operand.ptr), copy.ptr(), dims)? };
         let mut straight: Operands<'_> = operands.into();
         straight[i] = Operand { ptr: copy.ptr().0, size: operand.size, layout: &layout };
-        // SAFETY: the caller guarantees valid operands. The copy then returns to the pool, which
+        // SAFETY: the caller promises valid operands. The copy then returns to the pool, which
         // reuses it in stream order.
         return unsafe { launch(device, kernels, &straight, params) };
     }
@@ -168,7 +168,7 @@ unsafe fn launch<R: GpuRuntime>(
             args.push(Arg::new(&n));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key, blocks(device, n / width as u64, kernels.unroll), BLOCK);
-            // SAFETY: the caller guarantees valid operands and parameters; the layouts are
+            // SAFETY: the caller promises valid operands and parameters; the layouts are
             // contiguous.
             return unsafe { launch.on(device, &args) };
         }
@@ -183,7 +183,7 @@ unsafe fn launch<R: GpuRuntime>(
             args.push(Arg::new(&walk));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key.with_variant(variant), blocks(device, units, unroll), BLOCK);
-            // SAFETY: the caller guarantees valid operands and parameters; the walk only visits
+            // SAFETY: the caller promises valid operands and parameters; the walk only visits
             // elements of the layouts.
             unsafe { launch.on(device, &args) }
         })?;

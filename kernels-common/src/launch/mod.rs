@@ -95,7 +95,7 @@ impl Launch {
     pub unsafe fn on<R: GpuRuntime>(&self, device: &GpuDevice<R>, args: &[Arg<'_>]) -> Result<()> {
         let (function, symbol) = device.function(self.key)?;
         let stream = device.stream();
-        // SAFETY: the caller guarantees valid arguments and memory.
+        // SAFETY: the caller promises valid arguments and memory.
         unsafe { device.runtime().launch(&stream, function, &self.config, args) }
             .map_err(|e| e.with_kernel(symbol).with_device(device.location_of()))?;
         device.count_launch(&stream);

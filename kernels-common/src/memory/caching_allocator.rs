@@ -297,7 +297,7 @@ unsafe fn give_back<M: Memory>(memory: &M, blocks: Vec<DevicePtr>) {
         tracing::debug!(target: trace::TARGET, blocks = blocks.len(), "the pool returns memory to the driver");
     }
     for ptr in blocks {
-        // SAFETY: the caller guarantees it; the driver's free waits for pending work.
+        // SAFETY: the caller promises it; the driver's free waits for pending work.
         unsafe { memory.free(ptr) };
     }
 }

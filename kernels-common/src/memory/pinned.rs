@@ -57,7 +57,7 @@ impl<R: GpuRuntime> GpuPinned<R> {
     /// # Safety
     /// The offset is not beyond the end.
     unsafe fn at(&self, offset: usize) -> NonNull<u8> {
-        // SAFETY: the caller guarantees that the offset is not beyond the end.
+        // SAFETY: the caller promises that the offset is not beyond the end.
         unsafe { self.ptr.add(offset) }
     }
 }
@@ -119,7 +119,7 @@ pub(crate) unsafe fn copy_to_device<R: GpuRuntime>(
         return Ok(());
     }
     copy([(&pinned.block, Access::Read), (block, Access::Write)], |device, stream| {
-        // SAFETY: the caller guarantees valid ranges. The host changes or frees the memory only
+        // SAFETY: the caller promises valid ranges. The host changes or frees the memory only
         // after waiting for its recorded uses.
         unsafe { device.runtime().copy_from_pinned(stream, to, pinned.at(range.start), range.len()) }
     })

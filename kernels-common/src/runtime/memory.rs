@@ -218,7 +218,7 @@ pub trait PeerRuntime: MemoryRuntime {
         src: DevicePtr,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: the caller guarantees that both ranges are allocated. This driver cannot access
+        // SAFETY: the caller promises that both ranges are allocated. This driver cannot access
         // peers, so both are on this device.
         unsafe { self.copy_on_device(stream, dst, src, bytes) }
     }

@@ -81,7 +81,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     ///     x: &GpuStorage<R>,
     ///     bytes: usize,
     /// ) -> Result<()> {
-    ///     // SAFETY: the caller guarantees that the storage has this many bytes.
+    ///     // SAFETY: the caller promises that the storage has this many bytes.
     ///     unsafe { device.runtime().set_bytes(&device.stream(), x.ptr(), 0, bytes) }
     /// }
     /// ```

@@ -63,7 +63,7 @@ impl Vendor {
     /// # Safety
     /// `T` must be the symbol's type, and must not be used after the library is closed.
     unsafe fn symbol<T: Copy>(&self, library: &Library, path: &Path, name: &str) -> Result<T, String> {
-        // SAFETY: the caller guarantees that `T` is the symbol's type and is not used after the
+        // SAFETY: the caller promises that `T` is the symbol's type and is not used after the
         // library is closed.
         unsafe { library.get::<T>(name.as_bytes()) }
             .map(|s| *s)

@@ -57,17 +57,17 @@ impl Arguments {
         let mut bytes = vec![0; size];
         if size > 0 && !params.is_null() {
             for (index, parameter) in parameters.iter().enumerate() {
-                // SAFETY: the caller guarantees one pointer per argument.
+                // SAFETY: the caller promises one pointer per argument.
                 let value = unsafe { params.add(index).read_unaligned() };
                 if value.is_null() {
                     bail!(C, INVALID_VALUE, "{kernel}: the pointer to argument {index} is null");
                 }
                 let to = &mut bytes[parameter.offset..parameter.offset + parameter.bytes];
-                // SAFETY: the caller guarantees that the value has the argument's size.
+                // SAFETY: the caller promises that the value has the argument's size.
                 unsafe { std::ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
             }
         } else if size > 0 && !extra.is_null() {
-            // SAFETY: the caller guarantees that `extra` is null or such a list.
+            // SAFETY: the caller promises that `extra` is null or such a list.
             let given = unsafe { packed(extra, keys) }?;
             if given.len() < size {
                 bail!(C, INVALID_VALUE, "{kernel}: {} bytes of arguments, but it takes {size}", given.len());
@@ -98,7 +98,7 @@ impl Arguments {
 unsafe fn packed<'a, C: ResultCode>(extra: *mut *mut c_void, keys: Keys) -> Result<&'a [u8], C> {
     let (mut buffer, mut size) = (None, None);
     for pair in 0..3 {
-        // SAFETY: the caller guarantees that the list continues until its end key.
+        // SAFETY: the caller promises that the list continues until its end key.
         let key = unsafe { extra.add(2 * pair).read_unaligned() } as usize;
         if key == keys.end {
             break;
@@ -113,7 +113,7 @@ unsafe fn packed<'a, C: ResultCode>(extra: *mut *mut c_void, keys: Keys) -> Resu
     }
     match (buffer, size) {
         (Some(buffer), Some(size)) if !buffer.is_null() && !size.is_null() => {
-            // SAFETY: not null; the caller guarantees that the list has a valid buffer and size.
+            // SAFETY: not null; the caller promises that the list has a valid buffer and size.
             Ok(unsafe { std::slice::from_raw_parts(buffer, size.read_unaligned()) })
         }
         _ => bail!(C, INVALID_VALUE, "extra lacks the buffer of the arguments or its size"),

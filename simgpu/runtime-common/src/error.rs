@@ -135,7 +135,7 @@ pub unsafe fn text<'a, C: ResultCode>(text: *const c_char, what: &str) -> Result
     if text.is_null() {
         bail!(C, INVALID_VALUE, "{what} is null");
     }
-    // SAFETY: not null; the caller guarantees a NUL-terminated string that outlives the result.
+    // SAFETY: not null; the caller promises a NUL-terminated string that outlives the result.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::new(C::INVALID_VALUE, format!("{what} is not UTF-8")))
 }
 
@@ -150,7 +150,7 @@ pub unsafe fn put_text<C: ResultCode>(to: *mut c_char, len: c_int, text: &str) -
     let room = usize::try_from(len).ok().filter(|&room| room > 0 && !to.is_null());
     let Some(room) = room else { bail!(C, INVALID_VALUE, "the buffer is null or has no room: {len} bytes") };
     let bytes = &text.as_bytes()[..text.len().min(room - 1)];
-    // SAFETY: the bytes and the NUL fit into the room that the caller guarantees.
+    // SAFETY: the bytes and the NUL fit into the room that the caller promises.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
         to.add(bytes.len()).write(0);

@@ -250,7 +250,7 @@ impl Graphs {
         }
         let mut nodes = Vec::with_capacity(count);
         for index in 0..count {
-            // SAFETY: not null; the caller guarantees that `after` points to `count` handles.
+            // SAFETY: not null; the caller promises that `after` points to `count` handles.
             let handle = unsafe { after.add(index).read_unaligned() };
             match self.nodes.get(handle).filter(|node| Arc::ptr_eq(&node.graph, &graph)) {
                 Some(node) => nodes.push(node.node),
@@ -259,7 +259,7 @@ impl Graphs {
         }
         let added = graph.with(|graph| graph.add(work, &nodes));
         let node = added.map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))?;
-        // SAFETY: not null; the caller guarantees that `to` has room for a handle.
+        // SAFETY: not null; the caller promises that `to` has room for a handle.
         unsafe { put(to, self.node_handle(&graph, node), "the node") }
     }
 }
@@ -280,7 +280,7 @@ pub unsafe fn list<C: ResultCode>(to: *mut Handle, count: *mut usize, handles: &
     if !to.is_null() {
         for index in 0..room {
             let handle = handles.get(index).copied().unwrap_or(std::ptr::null_mut());
-            // SAFETY: the index is within the room that the caller guarantees.
+            // SAFETY: the index is within the room that the caller promises.
             unsafe { to.add(index).write_unaligned(handle) };
         }
     }

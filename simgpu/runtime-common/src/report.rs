@@ -35,7 +35,7 @@ pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer
         kept.extend(findings.take());
         let Ok(json) = serde_json::to_vec(&Report { instructions, findings: &kept }) else { return 0 };
         if !buffer.is_null() && json.len() <= length {
-            // SAFETY: the bytes fit into the room that the caller guarantees.
+            // SAFETY: the bytes fit into the room that the caller promises.
             unsafe { std::ptr::copy_nonoverlapping(json.as_ptr(), buffer.cast(), json.len()) };
             kept.clear();
         }

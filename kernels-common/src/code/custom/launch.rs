@@ -35,7 +35,7 @@ pub(crate) unsafe fn launch<R: GpuRuntime>(
     let function = own.kernel.function();
     dependencies::with(device, &operands(args), |stream| {
         // SAFETY: the arguments were checked as far as the code describes its parameters; the
-        // caller guarantees the rest.
+        // caller promises the rest.
         unsafe { device.runtime().launch(stream, function, &config, &values)? };
         device.count_launch(stream);
         Ok(())

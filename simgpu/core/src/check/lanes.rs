@@ -164,7 +164,7 @@ impl Launch<'_> {
     unsafe fn check_race(&self, me: u64, wave: &Wave<'_>, lane: u32, offset: u64, raced: &mut Wrong) {
         let end = offset + u64::from(wave.bytes);
         let mut at = offset;
-        // SAFETY: the caller guarantees that one live allocation contains the bytes of the lane.
+        // SAFETY: the caller promises that one live allocation contains the bytes of the lane.
         while let Some(clash) = unsafe { self.track.note(me, wave.access, at, end) } {
             let place = tag::place(clash.other);
             let any_wave = clash.was == Access::Load && clash.other & tag::MANY_WAVES != 0;

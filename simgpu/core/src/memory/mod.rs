@@ -212,7 +212,7 @@ impl Memory {
         };
         book.usage.in_use -= gone.bytes;
         // Returns the memory to the host if it is large. SAFETY: these are the allocation's own
-        // bytes, and the caller guarantees that nothing uses them any more.
+        // bytes, and the caller promises that nothing uses them any more.
         unsafe { self.arena.zero((base - self.start()) as usize, gone.bytes as usize) };
         let mut forgotten = Vec::new();
         book.ranges.give_back(base - self.start(), gone.bytes, &mut forgotten);

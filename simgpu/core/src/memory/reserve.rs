@@ -77,7 +77,7 @@ impl Reservation {
         if bytes >= WORTH_A_CALL {
             (start, end) = (offset.next_multiple_of(PAGE), (offset + bytes) / PAGE * PAGE);
             // SAFETY: these are whole pages of the private anonymous mapping, so they read as zero
-            // afterwards. The caller guarantees that nothing uses them.
+            // afterwards. The caller promises that nothing uses them.
             unsafe { libc::madvise(self.base.add(start).cast(), end - start, libc::MADV_DONTNEED) };
             // SAFETY: these are the caller's bytes before and after the pages.
             unsafe {

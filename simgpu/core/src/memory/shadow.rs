@@ -42,7 +42,7 @@ impl Shadow {
     /// The block must be in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn block(&self, index: u64) -> &AtomicU64 {
-        // SAFETY: the word is inside the reservation, as the caller guarantees. Words are aligned
+        // SAFETY: the word is inside the reservation, as the caller promises. Words are aligned
         // and accessed only as atomics (or cleared while no launch runs).
         unsafe { &*self.blocks.base().cast::<AtomicU64>().add(index as usize) }
     }
@@ -65,7 +65,7 @@ impl Shadow {
     /// They must be in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn initialised(&self, offset: u64, bytes: u64) -> bool {
-        // SAFETY: the bytes are inside the reservation, as the caller guarantees. While launches
+        // SAFETY: the bytes are inside the reservation, as the caller promises. While launches
         // run, shadow bytes can only become 1. A kernel that reads a byte while another thread
         // writes it has a race, which the race check reports, and reads 0 or 1 here.
         unsafe {
@@ -86,7 +86,7 @@ impl Shadow {
     ///
     /// As for [`initialised`](Self::initialised).
     pub(crate) unsafe fn first_unwritten(&self, offset: u64, bytes: u64) -> Option<u64> {
-        // SAFETY: the caller guarantees what `initialised` requires.
+        // SAFETY: the caller promises what `initialised` requires.
         (offset..offset + bytes).find(|at| unsafe { self.init.base().add(*at as usize).read() } != 1)
     }
 
@@ -97,7 +97,7 @@ impl Shadow {
     /// As for [`initialised`](Self::initialised).
     #[inline(always)]
     pub(crate) unsafe fn set_initialised(&self, offset: u64, bytes: u64, written: bool) {
-        // SAFETY: the caller guarantees what `initialised` requires.
+        // SAFETY: the caller promises what `initialised` requires.
         unsafe {
             let at = self.init.base().add(offset as usize);
             match (bytes, written) {
@@ -115,7 +115,7 @@ impl Shadow {
     /// Both ranges must be in committed memory of the arena.
     pub(crate) unsafe fn copy_initialised(&self, from: u64, to: u64, bytes: u64) {
         let base = self.init.base();
-        // SAFETY: the caller guarantees that both ranges are in committed memory of the arena.
+        // SAFETY: the caller promises that both ranges are in committed memory of the arena.
         unsafe { std::ptr::copy(base.add(from as usize), base.add(to as usize), bytes as usize) };
     }
 

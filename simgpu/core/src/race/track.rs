@@ -38,7 +38,7 @@ impl Track<'_> {
         let mut at = start;
         while at < end {
             let stop = end.min((at / BLOCK + 1) * BLOCK);
-            // SAFETY: the block is in committed memory, as the caller guarantees.
+            // SAFETY: the block is in committed memory, as the caller promises.
             let block = unsafe { self.shadow.block(at / BLOCK) };
             let word = block.load(Relaxed);
             match if stop - at == BLOCK { whole(word, me, access) } else { None } {
@@ -79,7 +79,7 @@ impl Track<'_> {
         }
         let mut alike = Alike::new();
         for granule in start >> self.granule..=(end - 1) >> self.granule {
-            // SAFETY: the granule is in committed memory, as the caller guarantees.
+            // SAFETY: the granule is in committed memory, as the caller promises.
             let words = unsafe { self.shadow.granule(granule) };
             if let Some((other, was)) = alike.note(words, me, access) {
                 return Some(Clash { offset: granule << self.granule, other, was });

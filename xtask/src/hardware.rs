@@ -50,7 +50,10 @@ fn add(submitted: &Path) -> Result<()> {
         compare.arg(flag).arg(report[field].to_string());
     }
     shell::run(&mut compare).context("the report does not agree with the CPU reference of this machine")?;
-    let name = submit::file_name(gpus[0]["name"].as_str().context("a device has a name")?);
+    let name = match gpus[0]["simulated"] == true {
+        true => "simulated".to_string(),
+        false => submit::file_name(gpus[0]["name"].as_str().context("a device has a name")?),
+    };
     let file = root().join("docs/hardware").join(format!("{}-{name}.json", date.as_str().unwrap_or("undated")));
     std::fs::create_dir_all(file.parent().expect("it is in a folder"))?;
     std::fs::write(&file, format!("{:#}\n", summary(&report, &gpus, &date)))

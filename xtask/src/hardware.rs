@@ -76,7 +76,8 @@ fn unpack(archive: &Path, to: &Path) -> Result<PathBuf> {
 /// What the table needs of a report.
 fn summary(report: &Value, gpus: &[&Value], date: &Value) -> Value {
     let device = |gpu: &&Value| {
-        let mine = |row: &&Value| row["subject"] == gpu["id"];
+        // Pairs with other GPUs say nothing more about this one.
+        let mine = |row: &&Value| row["subject"] == gpu["id"] && row["reference"] == "cpu";
         let rows: Vec<&Value> = report["results"].as_array().into_iter().flatten().filter(mine).collect();
         let count = |status: &str| rows.iter().filter(|row| row["status"] == status).count();
         let findings = report["findings"].as_array().into_iter().flatten();

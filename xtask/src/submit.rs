@@ -40,7 +40,9 @@ pub fn pack(out: &Path) -> Result<()> {
     write(&folder.join("submission.json"), &format!("{:#}\n", json!({ "date": date })))?;
     let archive = folder.with_extension("tar.gz");
     let parent = folder.parent().expect("it lies in the target folder");
-    output(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(parent).arg(&name))?;
+    // An archive would name the owner of its files.
+    let anonymous = ["--owner=0", "--group=0", "--numeric-owner"];
+    output(Command::new("tar").args(anonymous).arg("-czf").arg(&archive).arg("-C").arg(parent).arg(&name))?;
     println!("\n{}", archive.display());
     println!("holds report.json, digests.json and the output of doctor, without paths and names of this machine.");
     println!("Attach it here: {TEMPLATE}");
@@ -136,6 +138,39 @@ mod tests {
         ]);
         let text = "--replay /home/ann/isobit/target/x.json, /home/ann/.cache, ann@box, annotated boxes, a_box";
         assert_eq!(private.removed(text), "--replay ./target/x.json, ~/.cache, USER@HOST, annotated boxes, a_box");
+    }
+
+    /// A run of one device, as the report's program leaves it.
+    fn run_of(device: Value) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("isobit-submit-{}-{}", std::process::id(), device["name"]));
+        std::fs::create_dir_all(&folder).unwrap();
+        write(&folder.join("report.json"), &json!({ "devices": [device] }).to_string()).unwrap();
+        write(&folder.join("digests.json"), "{}").unwrap();
+        folder
+    }
+
+    #[test]
+    fn an_archive_has_three_files_and_a_date_and_no_owner() {
+        let run = run_of(json!({ "name": "Test Card", "driver": "rocm", "simulated": false }));
+        pack(&run).unwrap();
+        let submitted = target_dir().join("submit");
+        let is_archive = |name: &str| name.starts_with("isobit-test-card-2") && name.ends_with(".tar.gz");
+        let names = std::fs::read_dir(&submitted).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let archive = submitted.join(names.into_iter().find(|name| is_archive(name)).unwrap());
+        let listed = output(Command::new("tar").arg("-tvzf").arg(&archive)).unwrap();
+        for file in ["report.json", "digests.json", "doctor.txt", "submission.json"] {
+            assert!(listed.contains(file), "{listed}");
+        }
+        assert!(listed.lines().all(|line| line.contains(" 0/0 ")), "{listed}");
+        std::fs::remove_dir_all(run).unwrap();
+    }
+
+    #[test]
+    fn a_run_without_a_card_is_not_packed() {
+        let run = run_of(json!({ "name": "simulated", "driver": "cuda", "simulated": true }));
+        let refused = pack(&run).unwrap_err().to_string();
+        assert!(refused.contains("this run has none"), "{refused}");
+        std::fs::remove_dir_all(run).unwrap();
     }
 
     #[test]

@@ -38,15 +38,16 @@ impl Peers {
     /// Returns how many of the peer's rows have no counterpart: they were left out by a filter, or
     /// have another name on one side.
     pub fn fill(&self, rows: &mut [Row]) -> usize {
-        let mut met = vec![false; self.rows.len()];
-        for row in rows {
-            let op = row.op.strip_suffix("_vendor").unwrap_or(&row.op);
-            let same = |p: &&PeerRow| p.op == op && p.dtype == row.dtype && p.work == row.work;
-            if let Some(at) = self.rows.iter().position(|p| same(&p)) {
-                met[at] = true;
-                row.peer_us = Some(self.rows[at].us);
-            }
+        for row in rows.iter_mut() {
+            row.peer_us = self.rows.iter().find(|peer| peer.is_of(row)).map(|peer| peer.us);
         }
-        met.iter().filter(|&&met| !met).count()
+        self.rows.iter().filter(|peer| !rows.iter().any(|row| peer.is_of(row))).count()
+    }
+}
+
+impl PeerRow {
+    fn is_of(&self, row: &Row) -> bool {
+        let op = row.op.strip_suffix("_vendor").unwrap_or(&row.op);
+        self.op == op && self.dtype == row.dtype && self.work == row.work
     }
 }

@@ -40,8 +40,7 @@ fn add(submitted: &Path) -> Result<()> {
     let folder = if submitted.is_dir() { submitted.to_path_buf() } else { unpack(submitted, &unpacked)? };
     let report = submit::read(&folder.join("report.json"))?;
     let date = submit::read(&folder.join("submission.json"))?["date"].clone();
-    let gpus = report["devices"].as_array().into_iter().flatten().filter(|device| device["driver"] != "cpu");
-    let gpus: Vec<&Value> = gpus.collect();
+    let gpus: Vec<&Value> = submit::gpus(&report).collect();
     ensure!(!gpus.is_empty(), "{} has no GPU", folder.display());
     let simulators = conformance::build()?;
     let mut compare = conformance::program(&simulators);
@@ -55,7 +54,6 @@ fn add(submitted: &Path) -> Result<()> {
         false => submit::file_name(gpus[0]["name"].as_str().context("a device has a name")?),
     };
     let file = root().join("docs/hardware").join(format!("{}-{name}.json", date.as_str().unwrap_or("undated")));
-    std::fs::create_dir_all(file.parent().expect("it is in a folder"))?;
     std::fs::write(&file, format!("{:#}\n", summary(&report, &gpus, &date)))
         .with_context(|| format!("cannot write {}", file.display()))?;
     println!("{}", file.display());

@@ -67,11 +67,19 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string())
 }
 
-/// Runs a step and shows its output only if it fails.
-pub fn quietly(command: &mut Command) -> Result<()> {
+/// Runs a step, shows its messages only if it fails, and returns what it printed without the final
+/// line break.
+pub fn quietly(command: &mut Command) -> Result<String> {
     let line = line_of(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("`{line}` does not start"))?;
-    judge(&line, &output, true)
+    judge(&line, &output, true)?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string())
+}
+
+/// Computes the SHA-256 of a file with the program `sha256sum`, which every Linux has.
+pub fn sha256(file: &Path) -> Result<String> {
+    let printed = quietly(Command::new("sha256sum").arg(file))?;
+    Ok(printed.split_whitespace().next().context("sha256sum prints a sum")?.to_string())
 }
 
 /// Runs a program, shows its messages as they arrive, and keeps the end of them.
@@ -160,7 +168,9 @@ mod tests {
     #[test]
     fn a_failure_names_the_command_and_says_what_to_do() {
         let script = "echo 'error: Could not resolve host: index.example' >&2; exit 3";
-        for result in [run(Command::new("sh").args(["-c", script])), quietly(Command::new("sh").args(["-c", script]))] {
+        for result in
+            [run(Command::new("sh").args(["-c", script])), quietly(Command::new("sh").args(["-c", script])).map(drop)]
+        {
             let e = result.unwrap_err().to_string();
             assert!(
                 e.starts_with("`sh -c ") && e.contains("exit status: 3") && e.contains("registry cannot be reached"),

@@ -1,8 +1,8 @@
 //! `cargo xtask conformance --submit`: one archive of a run on a real card, to be attached to an
 //! issue. `docs/hardware.md` says how such a report is checked.
 
-use crate::shell::{root, target_dir};
-use anyhow::{Context, Result, ensure};
+use crate::shell::{quietly, root, target_dir};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,7 @@ pub fn pack(out: &Path) -> Result<()> {
     let cards = cards(&report);
     let missing = || format!("{FLAG} is for runs on a real GPU, and this run has none: name one with --devices");
     let first = cards.first().with_context(missing)?;
-    let date = output(Command::new("date").args(["-u", "+%F"]))?;
+    let date = quietly(Command::new("date").args(["-u", "+%F"]))?;
     let name = format!("isobit-{}-{date}", file_name(first["name"].as_str().unwrap_or("gpu")));
     let folder = target_dir().join("submit").join(&name);
     if folder.exists() {
@@ -42,24 +42,29 @@ pub fn pack(out: &Path) -> Result<()> {
     let parent = folder.parent().expect("it lies in the target folder");
     // An archive would name the owner of its files.
     let anonymous = ["--owner=0", "--group=0", "--numeric-owner"];
-    output(Command::new("tar").args(anonymous).arg("-czf").arg(&archive).arg("-C").arg(parent).arg(&name))?;
+    quietly(Command::new("tar").args(anonymous).arg("-czf").arg(&archive).arg("-C").arg(parent).arg(&name))?;
     println!("\n{}", archive.display());
     println!("holds report.json, digests.json and the output of doctor, without paths and names of this machine.");
     println!("Attach it here: {TEMPLATE}");
     Ok(())
 }
 
-/// The folder that the report's program is told to write, which may be the default one.
+/// The folder that the report's program writes: the one it is told, or the default one. Like that
+/// program, this takes a relative path as one from the current folder.
 pub fn out_of(args: &[&String]) -> PathBuf {
     let joined = args.iter().find_map(|arg| arg.strip_prefix("--out="));
     let apart = args.iter().position(|arg| *arg == "--out").and_then(|at| args.get(at + 1)).map(|out| out.as_str());
-    root().join(joined.or(apart).unwrap_or("target/conformance"))
+    joined.or(apart).unwrap_or("target/conformance").into()
+}
+
+/// The GPUs of a report.
+pub fn gpus(report: &Value) -> impl Iterator<Item = &Value> {
+    report["devices"].as_array().into_iter().flatten().filter(|device| device["driver"] != "cpu")
 }
 
 /// The GPUs of a report that are not simulated.
-pub fn cards(report: &Value) -> Vec<&Value> {
-    let devices = report["devices"].as_array().into_iter().flatten();
-    devices.filter(|device| device["driver"] != "cpu" && device["simulated"] == false).collect()
+fn cards(report: &Value) -> Vec<&Value> {
+    gpus(report).filter(|gpu| gpu["simulated"] == false).collect()
 }
 
 /// A file of JSON.
@@ -79,12 +84,6 @@ pub fn file_name(card: &str) -> String {
 
 fn write(file: &Path, text: &str) -> Result<()> {
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
-}
-
-fn output(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("{command:?} does not start"))?;
-    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
 }
 
 /// What says who ran it or where, and what stands in its place.
@@ -157,7 +156,7 @@ mod tests {
         let is_archive = |name: &str| name.starts_with("isobit-test-card-2") && name.ends_with(".tar.gz");
         let names = std::fs::read_dir(&submitted).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
         let archive = submitted.join(names.into_iter().find(|name| is_archive(name)).unwrap());
-        let listed = output(Command::new("tar").arg("-tvzf").arg(&archive)).unwrap();
+        let listed = quietly(Command::new("tar").arg("-tvzf").arg(&archive)).unwrap();
         for file in ["report.json", "digests.json", "doctor.txt", "submission.json"] {
             assert!(listed.contains(file), "{listed}");
         }
@@ -184,8 +183,8 @@ mod tests {
     fn the_folder_is_the_one_that_was_asked_for() {
         let out =
             |args: &[&str]| out_of(&args.iter().map(|a| a.to_string()).collect::<Vec<_>>().iter().collect::<Vec<_>>());
-        assert_eq!(out(&["--devices", "cpu"]), root().join("target/conformance"));
-        assert_eq!(out(&["--out", "a"]), root().join("a"));
+        assert_eq!(out(&["--devices", "cpu"]), PathBuf::from("target/conformance"));
+        assert_eq!(out(&["--out", "a"]), PathBuf::from("a"));
         assert_eq!(out(&["--out=/b"]), PathBuf::from("/b"));
     }
 }

@@ -1,6 +1,6 @@
 //! The numerics class of each operation: what is promised about the bits of its results.
 
-use super::{Activation, BinaryOp, Op, ReduceOp, UnaryOp};
+use super::{BinaryOp, Op, ReduceOp, UnaryOp};
 use crate::{DType, Numerics};
 
 /// What determines the result of an operation, and so what is promised about its bits.
@@ -103,8 +103,12 @@ impl Op {
             | Op::ArgTopK(_)
             | Op::MaxPool2d(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
-            Op::Binary(op) => defined_if(float && matches!(op, BinaryOp::Pow)),
-            Op::AddActivation(op) => defined_if(!matches!(op, Activation::Relu)),
+            Op::Binary(op) => match op {
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => Class::Exact,
+                BinaryOp::Rem | BinaryOp::Maximum | BinaryOp::Minimum => Class::Exact,
+                BinaryOp::Pow => defined_if(float),
+            },
+            Op::AddActivation(op) => defined_if(!op.unary().is_exact()),
             Op::Reduce(r) => match r.op {
                 ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => defined_if(float),
                 ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => Class::Exact,

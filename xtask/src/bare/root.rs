@@ -66,7 +66,7 @@ impl Root {
             make.args(["--variant=minbase", &format!("--include={included}"), SUITE]).arg(&self.folder);
             make.args(sources.iter().find(|s| s.contains(&format!(" {SUITE} "))).and_then(|s| s.split(' ').nth(1)));
         }
-        quietly(&mut make)
+        quietly(&mut make).map(drop)
     }
 
     /// Installs the toolchain of this process, copies the registry settings, and creates the user.
@@ -149,7 +149,7 @@ impl Root {
 
     /// Removes the root, but nothing on other file systems that are mounted in it.
     pub fn remove(self) -> Result<()> {
-        quietly(Command::new("rm").args(["-rf", "--one-file-system"]).arg(&self.folder))
+        quietly(Command::new("rm").args(["-rf", "--one-file-system"]).arg(&self.folder)).map(drop)
     }
 }
 

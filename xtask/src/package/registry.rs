@@ -2,7 +2,7 @@
 //! that cargo calls `local-registry`. A program that depends on the packages can be built from it
 //! without a network.
 
-use crate::shell::{cargo, root, target_dir};
+use crate::shell::{cargo, root, sha256, target_dir};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -154,14 +154,6 @@ fn place(name: &str) -> PathBuf {
         3 => Path::new("3").join(&name[..1]).join(name),
         _ => Path::new(&name[..2]).join(&name[2..4]).join(name),
     }
-}
-
-/// Computes the checksum with the program `sha256sum`, which every Linux has.
-fn sha256(file: &Path) -> Result<String> {
-    let output = std::process::Command::new("sha256sum").arg(file).output().context("sha256sum does not start")?;
-    ensure!(output.status.success(), "sha256sum: {}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.split_whitespace().next().context("sha256sum prints a sum")?.to_string())
 }
 
 #[cfg(test)]

@@ -210,7 +210,7 @@ pub fn fetch_crates() -> Result<()> {
     if let Some(host) = host {
         fetch.args(["--target", &host]);
     }
-    quietly(&mut fetch)
+    quietly(&mut fetch).map(drop)
 }
 
 #[cfg(test)]

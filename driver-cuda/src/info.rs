@@ -80,7 +80,7 @@ fn driver_version() -> Result<String> {
 
 /// Returns everything that is known of a device without a context on it.
 pub(crate) fn describe(device: sys::CUdevice) -> Result<DeviceInfo> {
-    let mut info = device_info("cuda", &arch(device)?, limits(device)?);
+    let mut info = device_info("cuda", DRIVER.path().as_deref(), &arch(device)?, limits(device)?);
     info.name = name(device)?;
     info.memory_total = memory_total(device)?;
     info.compute_capability = Some(capability(device)?);

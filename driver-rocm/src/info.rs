@@ -127,7 +127,7 @@ fn driver_version(hip: &Hip) -> Result<String> {
 /// Returns everything that is known of a device without allocating on it.
 pub(crate) fn describe(hip: &Hip, device: c_int) -> Result<DeviceInfo> {
     let arch = arch(hip, device)?;
-    let mut info = device_info("rocm", &arch, limits(hip, device)?);
+    let mut info = device_info("rocm", HIP.path().as_deref(), &arch, limits(hip, device)?);
     info.name = name(hip, device)?;
     info.memory_total = memory_total(hip, device)?;
     info.compute_capability = capability(&arch);

@@ -1,5 +1,6 @@
 //! Error messages and device descriptions that the drivers share.
 
+use crate::vendor::library::is_simulator;
 use isobit_hal::{DeviceInfo, Error, ErrorKind, LibraryInfo, Limits, Result};
 
 /// Creates an error from the code, the name and the description that the vendor's interface
@@ -20,12 +21,13 @@ pub fn no_such_device(driver: &str, ordinal: usize, count: usize) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// Returns a device description with the fields that all GPU drivers fill in the same way. The
-/// driver adds the rest.
-pub fn device_info(driver: &str, arch: &str, limits: Limits) -> DeviceInfo {
+/// Returns a device description with the fields that all GPU drivers fill in the same way, for the
+/// runtime library that was loaded from a path. The driver adds the rest.
+pub fn device_info(driver: &str, runtime: Option<&str>, arch: &str, limits: Limits) -> DeviceInfo {
     let mut info = DeviceInfo::default();
     info.driver = driver.into();
     info.arch = arch.into();
+    info.simulated = is_simulator(runtime);
     info.warp_size = limits.warp_size as usize;
     info.multiprocessors = limits.multiprocessors as usize;
     info.limits = Some(limits);

@@ -1,7 +1,6 @@
 //! Selects the devices to run, by the names that reports use.
 
 use super::simulated::Simulated;
-use super::simulator::Simulator;
 use anyhow::{Context, Result, bail};
 use isobit::{AnyDevice, BackendDevice};
 use isobit_conformance::report::{DeviceRow, NotRun};
@@ -106,20 +105,18 @@ pub fn open_another(id: &str) -> Result<AnyDevice> {
     next.map_or_else(|| open(id), Ok)
 }
 
-/// Returns the device's description of itself, and whether it is simulated, which its driver cannot
-/// know.
+/// Returns the device's description of itself.
 ///
 /// # Errors
 /// Returns the driver's error if the query fails.
 pub fn row(id: &str, device: &AnyDevice) -> Result<DeviceRow> {
     let info = device.info().with_context(|| format!("device {id}"))?;
-    let simulated = info.simulated || info.driver != "cpu" && Simulator::loaded().is_some();
     Ok(DeviceRow {
         id: id.into(),
         driver: info.driver,
         name: info.name,
         arch: info.arch,
-        simulated,
+        simulated: info.simulated,
         warp_size: info.warp_size,
         memory_bytes: info.memory_total,
         driver_version: info.driver_version,

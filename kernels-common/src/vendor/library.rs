@@ -50,6 +50,28 @@ pub fn loaded_file(prefix: &str) -> Option<String> {
         .map(str::to_string)
 }
 
+/// The function that the libraries of the simulated GPUs have, and no vendor's.
+const OF_SIMULATOR: &[u8] = b"isobit_sim_report\0";
+
+/// Whether the loaded library of a driver is that of a simulated GPU. `file` is its path, as
+/// [`loaded_file`] returns it.
+pub fn is_simulator(file: Option<&str>) -> bool {
+    let Some(file) = file else { return false };
+    #[cfg(unix)]
+    let library = {
+        use libloading::os::unix::{Library, RTLD_NOW};
+        /// Opens only a library that is already loaded; the value is that of the GNU C library.
+        const RTLD_NOLOAD: std::ffi::c_int = 4;
+        // SAFETY: with RTLD_NOLOAD nothing is loaded, so no code of a library runs.
+        unsafe { Library::open(Some(file), RTLD_NOW | RTLD_NOLOAD) }
+    };
+    #[cfg(unix)]
+    // SAFETY: the symbol is only looked for, never used.
+    return library.is_ok_and(|library| unsafe { library.get::<*const ()>(OF_SIMULATOR) }.is_ok());
+    #[cfg(not(unix))]
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +85,12 @@ mod tests {
             assert_eq!(error.message(), "libx is not there; install it");
         }
         assert!(absent.require(|| Ok(1)).is_err(), "found the first time is found for ever");
+    }
+
+    #[test]
+    fn a_library_of_the_system_is_no_simulator() {
+        assert!(!is_simulator(None) && !is_simulator(Some("/nowhere/libcuda.so.1")));
+        assert!(!is_simulator(loaded_file("libc.so").as_deref()));
     }
 
     #[test]

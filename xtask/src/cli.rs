@@ -20,6 +20,7 @@ pub fn command() -> Command {
             kernels(),
             bench(),
             bindings(),
+            candle(),
             model(),
             package(),
             hardware(),
@@ -109,6 +110,38 @@ fn bindings() -> Command {
                 .action(ArgAction::Append)
                 .value_parser(value_parser!(PathBuf))
                 .help("A folder of headers to use instead of those in ROCM_PATH, in /opt/rocm or in Debian's packages"),
+        )
+}
+
+fn candle() -> Command {
+    Command::new("candle")
+        .about("Puts Isobit's backend into candle's crates, and prints the lines with which a program uses them")
+        .arg(
+            Arg::new("out")
+                .long("out")
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help("Folder for the changed crates, to keep [default: target/candle]"),
+        )
+        .arg(flag("test", "Runs candle's own tests for GPUs, models and training").conflicts_with("out"))
+        .arg(
+            list(
+                "device",
+                "DEVICE,...",
+                "Devices to test, such as sim-rocm:gfx90a or cuda:0 [default: sim-cuda,sim-rocm:gfx90a]",
+            )
+            .requires("test"),
+        )
+        .arg(
+            Arg::new("filter")
+                .long("filter")
+                .value_name("NAME")
+                .requires("test")
+                .help("Runs only the tests whose name contains this"),
+        )
+        .arg(
+            flag("check-newest", "Tries the newest release of candle, and prints which edits no longer fit")
+                .conflicts_with_all(["test", "out"]),
         )
 }
 

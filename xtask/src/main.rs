@@ -4,6 +4,7 @@
 mod bare;
 mod bench;
 mod bindings;
+mod candle;
 mod cli;
 mod conformance;
 mod doctor;
@@ -56,6 +57,13 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
         "bindings" => {
             bindings::run(&args.get_many::<PathBuf>("include").into_iter().flatten().cloned().collect::<Vec<_>>())
         }
+        "candle" => candle::run(&candle::Options {
+            out: args.get_one::<PathBuf>("out").cloned(),
+            test: args.get_flag("test"),
+            devices: texts("device"),
+            filter: text("filter"),
+            newest: args.get_flag("check-newest"),
+        }),
         "model" => model::run(),
         "package" => package::run(package::Options {
             allow_dirty: args.get_flag("allow-dirty"),

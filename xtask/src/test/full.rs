@@ -4,9 +4,10 @@
 use super::{BINDINGS, GROUPS, Tests, features_of, package, shifted};
 use crate::kernels::{ALL_CUDA, ALL_ROCM};
 use crate::shell::{self, cargo, target_dir};
-use crate::{bindings, conformance};
-use anyhow::Result;
+use crate::{bindings, candle, conformance};
+use anyhow::{Result, ensure};
 use std::path::Path;
+use std::process::ExitCode;
 
 /// Runs the long tests.
 pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
@@ -29,7 +30,13 @@ pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
         deferred.env("ISOBIT_SIM_DEFER", "1").args(["--devices", "sim-cuda,sim-rocm:gfx90a", "--ops", GROUPS, "--out"]);
         shell::run(deferred.arg(target_dir().join("conformance-deferred")))
     })?;
-    tests.steps.run("every architecture", every_architecture)
+    tests.steps.run("every architecture", every_architecture)?;
+    tests.steps.run("candle", || {
+        let devices = ["cpu", "sim-cuda", "sim-rocm:gfx90a", "sim-rocm:gfx1100"].map(String::from).to_vec();
+        let code = candle::run(&candle::Options { test: true, devices, ..Default::default() })?;
+        ensure!(code == ExitCode::SUCCESS, "candle's tests fail on Isobit");
+        Ok(())
+    })
 }
 
 fn documentation() -> Result<()> {

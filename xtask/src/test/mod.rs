@@ -10,6 +10,7 @@ mod shared;
 use package::Needs;
 pub use package::{FEATURES_CRATE, features_of};
 
+use crate::candle;
 use crate::conformance;
 use crate::doctor;
 use crate::setup::{self, Fetched, MINILM, NVRTC, NVRTC_VARIABLE, Need, ROCRAND};
@@ -110,6 +111,9 @@ impl Tests {
             self.left_out.push("everything that runs on simulated GPUs: no kernels were compiled".into());
         }
         self.steps.run("doctor", || doctor::run().map(drop))?;
+        if !full {
+            self.candle()?;
+        }
         self.steps.run("report", || hand_over(conformance::program(&simulators).arg("--quick")))
     }
 
@@ -143,6 +147,18 @@ impl Tests {
             return full::run(self, simulators);
         }
         self.steps.run("shifted approximations and deferred work, briefly", || briefly_shifted(simulators))
+    }
+
+    /// Checks that the backend fits into candle's crates. The long tests also build and test them,
+    /// which takes minutes.
+    fn candle(&mut self) -> Result<()> {
+        if let Some(e) = self.steps.run("candle's crates with the backend in place", candle::check)? {
+            if setup::is_ci() {
+                return Err(e);
+            }
+            self.left_out.push(format!("whether the backend for candle fits: {e:#}"));
+        }
+        Ok(())
     }
 
     fn tell_what_was_left_out(&self) {

@@ -1,0 +1,4 @@
+#[cfg(feature = "cuda")]
+mod isobit;
+#[cfg(feature = "cuda")]
+pub use isobit::{moe_gemm, moe_gemm_gguf};

@@ -1,0 +1,11 @@
+    #[cfg(feature = "cuda")]
+    fn cuda_fwd(
+        &self,
+        x: &candle::CudaStorage,
+        layout: &Layout,
+        weight: &candle::CudaStorage,
+        weight_layout: &Layout,
+    ) -> Result<(candle::CudaStorage, Shape)> {
+        let op = candle::cuda::isobit::Op::RmsNorm { eps: self.eps.into() };
+        candle::CudaStorage::apply(&op, &[(x, layout), (weight, weight_layout)])
+    }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use candle_core::cuda::isobit::{BackendDevice as _, KernelSource, LaunchConfig};
-use candle_core::{CpuStorage, CudaStorage, CustomOp2, DType, Device, Layout, Shape, Tensor, bail};
+use candle_core::{CpuStorage, CudaStorage, CustomOp2, DType, Device, Layout, Shape, Tensor};
 use isobit_candle_proofs::{device, weights};
 
 /// `x * sigmoid(x) + bias`, with the bias added to each row.
@@ -32,7 +32,7 @@ impl CustomOp2 for SiluBias {
         let (Some((start, end)), Some((bias_start, bias_end))) =
             (layout.contiguous_offsets(), bias_layout.contiguous_offsets())
         else {
-            bail!("silu-bias takes contiguous tensors")
+            candle_core::bail!("silu-bias takes contiguous tensors")
         };
         let (x, bias) = (&x.as_slice::<f32>()?[start..end], &bias.as_slice::<f32>()?[bias_start..bias_end]);
         let y = x.iter().zip(bias.iter().cycle()).map(|(x, bias)| x / (1.0 + (-x).exp()) + bias).collect();
@@ -52,7 +52,7 @@ impl CustomOp2 for SiluBias {
             || !bias_layout.is_contiguous()
             || x.dtype() != DType::F32
         {
-            bail!("silu-bias takes whole contiguous tensors of f32")
+            candle_core::bail!("silu-bias takes whole contiguous tensors of f32")
         }
         let (rows, cols) = layout.shape().dims2()?;
         // Compiled once, and kept on disk.

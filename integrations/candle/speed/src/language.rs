@@ -2,7 +2,7 @@
 //! each chosen from the logits as a program does.
 
 use crate::models::random;
-use crate::{Row, measure};
+use crate::{Row, Until, measure};
 use anyhow::Result;
 use candle_core::quantized::gguf_file::{Content, TensorInfo, Value, VersionedMagic};
 use candle_core::quantized::{GgmlDType, QTensor};
@@ -42,7 +42,7 @@ fn generation(
     let prompt = Tensor::zeros((1, PROMPT), DType::U32, device)?;
     let likeliest = |logits: Tensor| logits.flatten_all()?.argmax(D::Minus1)?.to_scalar::<u32>();
     let prefill = || likeliest(forward(&prompt, 0)?).map(drop);
-    row(measure(format!("{name}, prefill {PROMPT}"), (PROMPT, "tokens"), device, prefill)?);
+    row(measure(format!("{name}, prefill {PROMPT}"), (PROMPT, "tokens"), Until::Done, device, prefill)?);
     let decode = || {
         let mut token = likeliest(forward(&prompt, 0)?)?;
         for at in PROMPT..PROMPT + DECODED {
@@ -50,7 +50,13 @@ fn generation(
         }
         Ok(())
     };
-    row(measure(format!("{name}, prefill {PROMPT} and decode {DECODED}"), (DECODED, "tokens"), device, decode)?);
+    row(measure(
+        format!("{name}, prefill {PROMPT} and decode {DECODED}"),
+        (DECODED, "tokens"),
+        Until::Done,
+        device,
+        decode,
+    )?);
     Ok(())
 }
 

@@ -22,10 +22,20 @@ pub struct Row {
     unit: &'static str,
 }
 
-/// Measures what `run` does, with the device idle before and after. `prepare` is not measured.
+/// What a measurement counts.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Until {
+    /// Until the device is idle.
+    Done,
+    /// Until the last call has returned: what the host costs.
+    Enqueued,
+}
+
+/// Measures what `run` does, with the device idle before it.
 pub fn measure(
     name: impl Into<String>,
     (count, unit): (usize, &'static str),
+    until: Until,
     device: &Device,
     mut run: impl FnMut() -> candle_core::Result<()>,
 ) -> Result<Row> {
@@ -34,8 +44,10 @@ pub fn measure(
         device.synchronize()?;
         let began = Instant::now();
         run()?;
+        let enqueued = began.elapsed();
         device.synchronize()?;
-        times.push(began.elapsed().as_secs_f64() * 1e3);
+        let time = if until == Until::Enqueued { enqueued } else { began.elapsed() };
+        times.push(time.as_secs_f64() * 1e3);
     }
     // The first two load kernels and fill the memory pools.
     let mut times = times.split_off(2);

@@ -1,6 +1,6 @@
 //! BERT and ResNet in f16, with random weights.
 
-use crate::{Row, measure};
+use crate::{Row, Until, measure};
 use anyhow::Result;
 use candle_core::{DType, Device, Module as _, Result as CandleResult, Shape, Tensor};
 use candle_nn::var_builder::SimpleBackend;
@@ -39,7 +39,7 @@ pub fn bert(device: &Device, row: &mut dyn FnMut(Row)) -> Result<()> {
     let model = b::BertModel::load(random(DType::F16, device), &b::Config::default())?;
     let ids = Tensor::zeros((32, 128), DType::U32, device)?;
     let run = || model.forward(&ids, &ids, None).map(drop);
-    row(measure("BERT base f16, 32 x 128", (32 * 128, "tokens"), device, run)?);
+    row(measure("BERT base f16, 32 x 128", (32 * 128, "tokens"), Until::Done, device, run)?);
     Ok(())
 }
 
@@ -47,6 +47,8 @@ pub fn bert(device: &Device, row: &mut dyn FnMut(Row)) -> Result<()> {
 pub fn resnet(device: &Device, row: &mut dyn FnMut(Row)) -> Result<()> {
     let model = r::resnet50(1000, random(DType::F16, device))?;
     let images = Tensor::randn(0f32, 1.0, (64, 3, 224, 224), device)?.to_dtype(DType::F16)?;
-    row(measure("ResNet-50 f16, 64 images", (64, "samples"), device, || model.forward(&images).map(drop))?);
+    row(measure("ResNet-50 f16, 64 images", (64, "samples"), Until::Done, device, || {
+        model.forward(&images).map(drop)
+    })?);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What the host costs: a chain of small operations, and a training step of a small net.
 
-use crate::{Row, measure};
+use crate::{Row, Until, measure};
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor, Var};
 use candle_nn::{AdamW, Optimizer as _, ParamsAdamW, loss};
@@ -23,7 +23,8 @@ pub fn run(device: &Device, row: &mut dyn FnMut(Row)) -> Result<()> {
         }
         candle_core::Result::Ok(())
     };
-    row(measure("1000 small operations", (CHAIN, "operations"), device, chain)?);
+    row(measure("1000 small operations, host", (CHAIN, "operations"), Until::Enqueued, device, chain)?);
+    row(measure("1000 small operations", (CHAIN, "operations"), Until::Done, device, chain)?);
     let products = || {
         let mut z = x.clone();
         for _ in 0..CHAIN {
@@ -31,7 +32,8 @@ pub fn run(device: &Device, row: &mut dyn FnMut(Row)) -> Result<()> {
         }
         candle_core::Result::Ok(())
     };
-    row(measure("1000 small products", (CHAIN, "operations"), device, products)?);
+    row(measure("1000 small products, host", (CHAIN, "operations"), Until::Enqueued, device, products)?);
+    row(measure("1000 small products", (CHAIN, "operations"), Until::Done, device, products)?);
     Ok(())
 }
 
@@ -50,6 +52,6 @@ pub fn training(device: &Device, row: &mut dyn FnMut(Row)) -> Result<()> {
         let logits = x.flatten_from(1)?.matmul(&linear)?.broadcast_add(&bias)?;
         optimizer.backward_step(&loss::cross_entropy(&logits, &labels)?)
     };
-    row(measure("training step, small net, 64 x 28 x 28", (64, "samples"), device, step)?);
+    row(measure("training step, small net, 64 x 28 x 28", (64, "samples"), Until::Done, device, step)?);
     Ok(())
 }

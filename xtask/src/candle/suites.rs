@@ -205,14 +205,15 @@ impl Outcome {
         let output = command.arg("--exact").args(&chosen).output().context("the tests do not start")?;
         let printed = String::from_utf8_lossy(&output.stdout);
         let messages = String::from_utf8_lossy(&output.stderr);
-        let results: BTreeMap<&str, bool> = printed.lines().filter_map(result).collect();
+        let results: BTreeMap<&str, &str> = printed.lines().filter_map(result).collect();
         for test in chosen {
             let name = format!("{}::{test}", program.name);
-            match (results.get(test), failing.get(name.as_str())) {
-                (Some(true), None) => self.passed += 1,
-                (Some(true), Some(_)) => self.wrong.push(format!("{name} passes, but {FAILING} says that it fails")),
+            match (results.get(test).copied(), failing.get(name.as_str())) {
+                (Some("ignored"), _) => {}
+                (Some("ok"), None) => self.passed += 1,
+                (Some("ok"), Some(_)) => self.wrong.push(format!("{name} passes, but {FAILING} says that it fails")),
                 (_, Some(why)) => self.known.push(format!("{name}: {why}")),
-                (Some(false), None) => self.wrong.push(format!("{name} fails{}", reason(&printed, test))),
+                (Some(_), None) => self.wrong.push(format!("{name} fails{}", reason(&printed, test))),
                 (None, None) => self.wrong.push(format!("{name} was not run to its end ({})", output.status)),
             }
         }
@@ -222,10 +223,10 @@ impl Outcome {
     }
 }
 
-/// Reads a line such as `test add_gpu ... ok`.
-fn result(line: &str) -> Option<(&str, bool)> {
+/// Reads a line such as `test add_gpu ... ok` or `test wide ... ignored, with a reason`.
+fn result(line: &str) -> Option<(&str, &str)> {
     let (name, result) = line.strip_prefix("test ")?.split_once(" ... ")?;
-    Some((name, result.starts_with("ok")))
+    Some((name, result.split([',', ' ']).next()?))
 }
 
 /// Returns what a failed test printed.
@@ -243,9 +244,9 @@ mod tests {
 
     #[test]
     fn the_results_of_a_run_are_read() {
-        let printed = "running 2 tests\ntest a ... ok\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout ----\nleft 1\nright 2\n\n\ntest result: FAILED.";
+        let printed = "running 3 tests\ntest a ... ok\ntest w ... ignored, too wide\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout ----\nleft 1\nright 2\n\n\ntest result: FAILED.";
         let results: Vec<_> = printed.lines().filter_map(result).collect();
-        assert_eq!(results, [("a", true), ("b::c", false)]);
+        assert_eq!(results, [("a", "ok"), ("w", "ignored"), ("b::c", "FAILED")]);
         assert_eq!(reason(printed, "b::c"), ": left 1\n    right 2");
         assert_eq!(reason(printed, "a"), "");
     }

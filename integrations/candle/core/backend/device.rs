@@ -19,7 +19,6 @@ impl DeviceId {
     }
 }
 
-#[derive(Debug)]
 struct Inner {
     id: DeviceId,
     ordinal: usize,
@@ -31,8 +30,14 @@ struct Inner {
 }
 
 /// A device of Isobit. `ISOBIT_CANDLE_DEVICES` says which device an ordinal means.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CudaDevice(Arc<Inner>);
+
+impl std::fmt::Debug for CudaDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CudaDevice({}, {})", self.0.ordinal, self.0.device.location())
+    }
+}
 
 impl CudaDevice {
     fn open(ordinal: usize, with_stream: bool) -> Result<Self> {

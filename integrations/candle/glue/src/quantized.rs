@@ -214,18 +214,19 @@ mod tests {
     #[test]
     fn a_product_is_by_the_transpose_for_blocks_and_floats() {
         let cpu = AnyDevice::cpu();
-        let ones = cpu.storage_from_slice(&[1.0f32; 64]).unwrap();
-        // The sums of the rows, for two rows of activations.
-        let sum: f32 = rows()[..32].iter().sum();
+        // q8_1 holds 127 exactly.
+        let x = cpu.storage_from_slice(&[127.0f32; 64]).unwrap();
+        // The sums of the rows times 127, for two rows of activations.
+        let sum: f32 = rows()[..32].iter().map(|v| 127.0 * v).sum();
         let layout = Layout::contiguous((1, 2, 32));
-        let product = stored(&rows(), 32, GgmlDType::Q8_0).matmul_t((2, 32), &ones, &layout).unwrap();
+        let product = stored(&rows(), 32, GgmlDType::Q8_0).matmul_t((2, 32), &x, &layout).unwrap();
         assert_eq!(product.to_vec::<f32>().unwrap(), [sum, -sum, sum, -sum]);
         let wide: Vec<u8> = rows().iter().flat_map(|v| v.to_ne_bytes()).collect();
         let narrow: Vec<u8> = rows().iter().flat_map(|v| bf16::from_f32(*v).to_ne_bytes()).collect();
         for (dtype, bytes) in [(DType::F32, wide), (DType::BF16, narrow)] {
             let matrix = QStorage::from_bytes(&cpu, QFormat::Float(dtype), &bytes).unwrap();
             assert_eq!(matrix.to_bytes().unwrap(), bytes);
-            let product = matrix.matmul_t((2, 32), &ones, &layout).unwrap();
+            let product = matrix.matmul_t((2, 32), &x, &layout).unwrap();
             assert_eq!(product.to_vec::<f32>().unwrap(), [sum, -sum, sum, -sum], "{dtype}");
         }
     }
@@ -233,14 +234,15 @@ mod tests {
     #[test]
     fn experts_are_chosen_by_ids() {
         let cpu = AnyDevice::cpu();
-        let (ones, ids) = (cpu.storage_from_slice(&[1.0f32; 32]).unwrap(), cpu.storage_from_slice(&[1u32, 0]).unwrap());
-        let (x, chosen) = (Layout::contiguous((1, 1, 32)), Layout::contiguous((1, 2)));
-        let sum: f32 = rows()[..32].iter().sum();
+        let x = cpu.storage_from_slice(&[127.0f32; 32]).unwrap();
+        let ids = cpu.storage_from_slice(&[1u32, 0]).unwrap();
+        let (layout, chosen) = (Layout::contiguous((1, 1, 32)), Layout::contiguous((1, 2)));
+        let sum: f32 = rows()[..32].iter().map(|v| 127.0 * v).sum();
         let experts = stored(&rows(), 32, GgmlDType::Q8_0);
-        let product = experts.matmul_id((2, 1, 32), (&ones, &x), (&ids, &chosen)).unwrap();
+        let product = experts.matmul_id((2, 1, 32), (&x, &layout), (&ids, &chosen)).unwrap();
         assert_eq!(product.to_vec::<f32>().unwrap(), [-sum, sum]);
         let floats = QStorage::zeros(&cpu, QFormat::Float(DType::F32), 64).unwrap();
-        let e = floats.matmul_id((2, 1, 32), (&ones, &x), (&ids, &chosen)).unwrap_err();
+        let e = floats.matmul_id((2, 1, 32), (&x, &layout), (&ids, &chosen)).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::UnsupportedOp, "{e}");
     }
 }

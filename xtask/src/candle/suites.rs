@@ -83,10 +83,13 @@ pub fn run(steps: &mut Steps, out: &Path, devices: &[String], filter: Option<&st
             Ok(outcome)
         })?;
         let Outcome { passed, known, wrong } = outcome;
+        if passed == 0 && filter.is_none() {
+            let first = wrong.first().map_or("there is none", String::as_str);
+            bail!("{device}: no test passes. The first of {} that fail: {first}", wrong.len());
+        }
         eprintln!("{device}: {passed} pass, {} fail as listed in {FAILING}, {} wrong", known.len(), wrong.len());
         known.iter().for_each(|test| eprintln!("  fails as listed: {test}"));
         wrong.iter().for_each(|what| eprintln!("  wrong: {what}"));
-        ensure!(passed > 0 || filter.is_some(), "{device}: no test was run");
         failed |= !wrong.is_empty();
     }
     if let Some(file) = blessed {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use candle_core::cuda::isobit::{BackendDevice as _, KernelSource, LaunchConfig};
-use candle_core::{CpuStorage, CudaStorage, CustomOp2, DType, Device, Layout, Shape, Tensor};
+use candle_core::{CpuStorage, CudaStorage, CustomOp2, DType, Device, Layout, Shape};
 use isobit_candle_proofs::{device, weights};
 
 /// `x * sigmoid(x) + bias`, with the bias added to each row.

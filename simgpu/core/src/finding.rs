@@ -12,6 +12,9 @@ pub enum FindingKind {
     /// An access to bytes outside every live allocation, or a write to read-only bytes. The access
     /// was not made.
     OutOfBounds,
+    /// A read that starts in an allocation and ends in the bytes by which a GPU rounds its size up.
+    /// A GPU reads what lies there; the program must not depend on it.
+    OverRead,
     /// A read of bytes that nothing has written.
     UninitialisedRead,
     /// Two unordered accesses of one byte, at least one of which writes.
@@ -20,6 +23,8 @@ pub enum FindingKind {
     Misaligned,
     /// A barrier that some threads of the group do not reach.
     DivergentBarrier,
+    /// Threads that wait for each other for ever.
+    Deadlock,
     /// The work could not be completed.
     Fault,
 }
@@ -28,10 +33,12 @@ impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OutOfBounds => "out of bounds",
+            Self::OverRead => "over-read within the allocation's rounding",
             Self::UninitialisedRead => "uninitialised read",
             Self::Race => "race",
             Self::Misaligned => "misaligned",
             Self::DivergentBarrier => "divergent barrier",
+            Self::Deadlock => "deadlock",
             Self::Fault => "fault",
         })
     }

@@ -1,12 +1,21 @@
 //! Findings of the checks, and the collector that keeps them until a report takes them.
 
+mod kept;
+pub mod report;
+mod sarif;
+pub mod suppress;
+
+use crate::settings::Response;
+use kept::Kept;
 use parking_lot::Mutex;
+use report::{Counts, ReportFile, Written};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fmt;
+use std::io::Write as _;
+use suppress::Suppressions;
 
 /// The kind of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
     /// An access to bytes outside every live allocation, or a write to read-only bytes. The access
@@ -27,6 +36,35 @@ pub enum FindingKind {
     Deadlock,
     /// The work could not be completed.
     Fault,
+}
+
+impl FindingKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::OutOfBounds,
+        Self::OverRead,
+        Self::UninitialisedRead,
+        Self::Race,
+        Self::Misaligned,
+        Self::DivergentBarrier,
+        Self::Deadlock,
+        Self::Fault,
+    ];
+
+    /// Returns the name in suppressions and in reports for programs, which is also the name in
+    /// JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::OutOfBounds => "out_of_bounds",
+            Self::OverRead => "over_read",
+            Self::UninitialisedRead => "uninitialised_read",
+            Self::Race => "race",
+            Self::Misaligned => "misaligned",
+            Self::DivergentBarrier => "divergent_barrier",
+            Self::Deadlock => "deadlock",
+            Self::Fault => "fault",
+        }
+    }
 }
 
 impl fmt::Display for FindingKind {
@@ -63,60 +101,120 @@ pub struct Finding {
     pub message: String,
 }
 
+impl Finding {
+    /// Creates the finding that a launch of `kernel` could not be completed.
+    pub fn fault(kernel: &str, fault: &Fault) -> Self {
+        Self {
+            kind: FindingKind::Fault,
+            kernel: kernel.to_owned(),
+            instruction: String::new(),
+            thread: String::new(),
+            buffer: String::new(),
+            offset: 0,
+            message: fault.to_string(),
+        }
+    }
+
+    /// Returns the file and the line of the source, if the code says them.
+    pub fn source(&self) -> Option<(&str, u32)> {
+        let (file, line) = self.instruction.strip_suffix(')')?.rsplit_once(" (")?.1.rsplit_once(':')?;
+        Some((file, line.parse().ok()?))
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: {}", self.kernel, self.kind, self.message)
     }
 }
 
-/// Number of findings kept per kind, instruction and kernel; further ones are only counted.
-pub const KEPT_PER_INSTRUCTION: usize = 8;
-
-#[derive(Default)]
-struct Kept {
-    findings: Vec<Finding>,
-    /// By kind, kernel and instruction: the number of findings, and the index of the last kept one.
-    seen: HashMap<(FindingKind, String, String), (usize, usize)>,
-}
+pub use kept::KEPT_PER_INSTRUCTION;
 
 /// The collector of a device's findings.
-#[derive(Default)]
-pub struct Findings(Mutex<Kept>);
+pub struct Findings {
+    kept: Mutex<Kept>,
+    response: Response,
+    suppressions: Suppressions,
+    file: Option<ReportFile>,
+}
+
+impl Default for Findings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Findings {
-    /// Creates an empty collector.
+    /// Creates an empty collector that only records.
     pub fn new() -> Self {
-        Self::default()
+        Self::with(Response::Record, Suppressions::default(), None)
     }
 
-    /// Adds a finding. Keeps the first [`KEPT_PER_INSTRUCTION`] of similar findings.
-    pub fn push(&self, finding: Finding) {
-        let mut kept = self.0.lock();
-        let place = kept.findings.len();
-        let key = (finding.kind, finding.kernel.clone(), finding.instruction.clone());
-        let (count, last) = kept.seen.entry(key).or_insert((0, place));
-        *count += 1;
-        if *count <= KEPT_PER_INSTRUCTION {
-            *last = place;
-            kept.findings.push(finding);
+    /// Creates an empty collector that responds to findings, suppresses some, and keeps a file up
+    /// to date. The file replaces one of an earlier process.
+    pub fn with(response: Response, suppressions: Suppressions, file: Option<ReportFile>) -> Self {
+        let findings = Self { kept: Mutex::default(), response, suppressions, file };
+        if let Some(file) = &findings.file {
+            file.save(&findings.suppressions);
         }
+        findings
+    }
+
+    /// Whether an invalid access becomes an error of the interface, as on a card.
+    pub fn fails_like_a_card(&self) -> bool {
+        self.response != Response::Record
+    }
+
+    /// Returns the suppressions.
+    pub fn suppressions(&self) -> &Suppressions {
+        &self.suppressions
+    }
+
+    /// Adds a finding, unless it is suppressed. Keeps the first [`KEPT_PER_INSTRUCTION`] of similar
+    /// findings. If the process is to end at the first finding, it ends here.
+    pub fn push(&self, finding: Finding) {
+        if self.suppressions.cover(&finding) {
+            return;
+        }
+        if let Some(file) = &self.file {
+            file.add(finding.clone());
+        }
+        if self.response == Response::Abort {
+            // The process ends whether or not the text can be written.
+            let end = "the process ends at the first finding (ISOBIT_SIM_FINDINGS=abort)";
+            let _ = writeln!(std::io::stderr(), "simulated GPU: {finding}\nsimulated GPU: {end}");
+            self.save();
+            std::process::abort();
+        }
+        self.kept.lock().add(finding);
+    }
+
+    /// Writes the report's file if there is one and it lacks a finding.
+    pub fn save(&self) {
+        if let Some(file) = self.file.as_ref().filter(|file| file.is_behind()) {
+            file.save(&self.suppressions);
+        }
+    }
+
+    /// Writes the report's file for the last time, and returns its path and content.
+    pub fn finish(&self) -> Option<Written> {
+        self.file.as_ref().map(|file| file.save(&self.suppressions))
     }
 
     /// Takes the findings, in order of discovery. If some similar findings were not kept, the last
     /// kept one says how many.
     pub fn take(&self) -> Vec<Finding> {
-        let kept = std::mem::take(&mut *self.0.lock());
-        let mut findings = kept.findings;
-        for (count, last) in kept.seen.into_values().filter(|(count, _)| *count > KEPT_PER_INSTRUCTION) {
-            let more = count - KEPT_PER_INSTRUCTION;
-            findings[last].message += &format!(" ({more} more of this kind at this instruction)");
-        }
-        findings
+        std::mem::take(&mut *self.kept.lock()).into_findings()
+    }
+
+    /// Returns the number of findings of each kind since the last [`take`](Self::take).
+    pub fn counts(&self) -> Counts {
+        self.kept.lock().counts()
     }
 
     /// Whether nothing was found since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
-        self.0.lock().findings.is_empty()
+        self.kept.lock().is_empty()
     }
 }
 
@@ -142,6 +240,7 @@ pub enum FaultKind {
 pub struct Fault {
     kind: FaultKind,
     message: String,
+    found: bool,
 }
 
 impl Fault {
@@ -152,7 +251,17 @@ impl Fault {
 
     /// Creates a fault of a kind with a message.
     pub fn of(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), found: false }
+    }
+
+    /// Creates a fault that a finding already describes.
+    pub fn found(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { found: true, ..Self::of(kind, message) }
+    }
+
+    /// Whether a finding already describes it.
+    pub fn is_found(&self) -> bool {
+        self.found
     }
 
     /// Returns the kind of failure.

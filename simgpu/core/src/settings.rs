@@ -1,8 +1,52 @@
 //! The environment variables for all simulated devices, read once.
 
-use std::fmt::Display;
+use crate::finding::report::Format;
+use std::fmt::{self, Display};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::OnceLock;
+
+/// What happens when something is found (`ISOBIT_SIM_FINDINGS`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Response {
+    /// `card`: what a card would fail on fails as on a card. The context is lost after an invalid
+    /// access; a race is only a finding.
+    #[default]
+    Card,
+    /// `record`: invalid accesses are findings and nothing else. Work that cannot be completed
+    /// still fails.
+    Record,
+    /// `abort`: the process prints the first finding and aborts.
+    Abort,
+}
+
+impl Response {
+    /// Every response.
+    pub const ALL: [Self; 3] = [Self::Card, Self::Record, Self::Abort];
+
+    /// Returns the name that selects it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Card => "card",
+            Self::Record => "record",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+impl Display for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Response {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|response| response.name() == name).ok_or(())
+    }
+}
 
 /// The settings of the simulated devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +62,15 @@ pub struct Settings {
     pub approx: i8,
     /// Bytes of memory of the simulated devices (`ISOBIT_SIM_MEMORY`; by default 16 GiB).
     pub memory: u64,
+    /// What happens when something is found (`ISOBIT_SIM_FINDINGS`).
+    pub response: Response,
+    /// The file to which findings are written (`ISOBIT_SIM_REPORT`), with `%p` for the process and
+    /// `%v` for the vendor.
+    pub report: Option<String>,
+    /// The file of suppressions (`ISOBIT_SIM_SUPPRESSIONS`).
+    pub suppressions: Option<String>,
+    /// Whether the process that started this one prints the findings (`ISOBIT_SIM_RUNNER=1`).
+    pub has_runner: bool,
 }
 
 /// Bytes of memory if `ISOBIT_SIM_MEMORY` is not set.
@@ -26,7 +79,16 @@ const DEFAULT_MEMORY: u64 = 16 << 30;
 impl Default for Settings {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { threads, defer: false, approx: 0, memory: DEFAULT_MEMORY }
+        Self {
+            threads,
+            defer: false,
+            approx: 0,
+            memory: DEFAULT_MEMORY,
+            response: Response::default(),
+            report: None,
+            suppressions: None,
+            has_runner: false,
+        }
     }
 }
 
@@ -46,6 +108,15 @@ impl Settings {
         read.take("ISOBIT_SIM_APPROX", &mut settings.approx, "0, +1 or -1", |n| (-1..=1).contains(n));
         let sizes = |n: &u64| (1 << 20..=1 << 40).contains(n);
         read.take("ISOBIT_SIM_MEMORY", &mut settings.memory, "a number of bytes from 2^20 to 2^40", sizes);
+        read.take("ISOBIT_SIM_FINDINGS", &mut settings.response, "card, record or abort", |_| true);
+        let file = |name: &str| variables(name).filter(|path| !path.trim().is_empty());
+        settings.suppressions = file("ISOBIT_SIM_SUPPRESSIONS");
+        settings.report = file("ISOBIT_SIM_REPORT");
+        settings.has_runner = variables("ISOBIT_SIM_RUNNER").is_some_and(|set| set == "1");
+        if let Some(path) = settings.report.take_if(|path| Format::of(Path::new(path)).is_none()) {
+            errors
+                .push(format!("ISOBIT_SIM_REPORT={path:?} ends in none of .txt, .json and .sarif; no file is written"));
+        }
         (settings, errors)
     }
 }
@@ -112,15 +183,41 @@ mod tests {
             ("ISOBIT_SIM_DEFER", "1"),
             ("ISOBIT_SIM_APPROX", "+1"),
             ("ISOBIT_SIM_MEMORY", "1073741824"),
+            ("ISOBIT_SIM_FINDINGS", "record"),
+            ("ISOBIT_SIM_REPORT", "found-%p.sarif"),
+            ("ISOBIT_SIM_SUPPRESSIONS", "known.txt"),
         ]);
-        assert_eq!(good, Settings { threads: 3, defer: true, approx: 1, memory: 1 << 30 });
+        let expected = Settings {
+            threads: 3,
+            defer: true,
+            approx: 1,
+            memory: 1 << 30,
+            response: Response::Record,
+            report: Some("found-%p.sarif".into()),
+            suppressions: Some("known.txt".into()),
+            has_runner: false,
+        };
+        assert_eq!(good, expected);
         assert!(errors.is_empty());
         assert_eq!(parse(&[("ISOBIT_SIM_APPROX", "-1")]).0.approx, -1);
+        for (name, response) in [("card", Response::Card), (" abort ", Response::Abort)] {
+            assert_eq!(parse(&[("ISOBIT_SIM_FINDINGS", name)]).0.response, response);
+        }
+        assert_eq!(Settings::default().response, Response::Card);
+        // A variable that is set to nothing is as one that is not set.
+        assert_eq!(parse(&[("ISOBIT_SIM_REPORT", ""), ("ISOBIT_SIM_SUPPRESSIONS", " ")]), parse(&[]));
 
-        let (bad, errors) =
-            parse(&[("ISOBIT_SIM_THREADS", "0"), ("ISOBIT_SIM_APPROX", "2"), ("ISOBIT_SIM_MEMORY", "much")]);
+        let (bad, errors) = parse(&[
+            ("ISOBIT_SIM_THREADS", "0"),
+            ("ISOBIT_SIM_APPROX", "2"),
+            ("ISOBIT_SIM_MEMORY", "much"),
+            ("ISOBIT_SIM_FINDINGS", "ignore"),
+            ("ISOBIT_SIM_REPORT", "findings.xml"),
+        ]);
         assert_eq!(bad, Settings::default());
-        assert_eq!(errors.len(), 3);
+        assert_eq!(errors.len(), 5);
+        assert!(errors[3].contains("\"ignore\" is not card, record or abort; card is used"), "{errors:?}");
+        assert!(errors[4].contains("findings.xml") && errors[4].contains(".sarif"), "{errors:?}");
         assert!(
             errors.iter().any(|e| e.contains("ISOBIT_SIM_APPROX=\"2\"") && e.contains("0, +1 or -1")),
             "{errors:?}"

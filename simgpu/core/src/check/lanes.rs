@@ -1,7 +1,7 @@
 //! The check lane by lane, for scattered accesses and for accesses with an error.
 
 use super::report::{Subject, other};
-use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache};
+use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache, Violation};
 use crate::finding::FindingKind;
 use crate::memory::Named;
 use crate::race::tag;
@@ -34,6 +34,14 @@ impl Wrong {
         });
     }
 
+    /// Notes that a card fails on the error. Sets the lane of `subject`.
+    pub(crate) fn note(&self, violation: Violation, launch: &Launch<'_>, subject: &Subject<'_>) {
+        if let Some((lane, _, what)) = &self.first {
+            let subject = Subject { lane: *lane, more: self.lanes - 1, ..*subject };
+            launch.note(violation, || subject.message(what));
+        }
+    }
+
     /// Reports the error. Sets the lane of `subject`.
     pub(crate) fn tell(self, kind: FindingKind, launch: &Launch<'_>, subject: &Subject<'_>) {
         if let Some((lane, named, what)) = self.first {
@@ -61,6 +69,7 @@ impl Launch<'_> {
         let shadow = self.track.shadow;
         let length = u64::from(bytes);
         let mut lanes = wave.mask;
+        let mut violation = None;
         let (mut outside, mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong, Wrong)>::default();
         for lane in lanes_of(doubtful) {
             let address = wave.addresses[lane as usize];
@@ -72,6 +81,9 @@ impl Launch<'_> {
             let inside = cache.holds(self.id, address) && length <= cache.end - address;
             if !inside {
                 lanes &= !(1 << lane);
+                if !self.table.rounded(address, length) {
+                    violation = Some(Violation::Outside);
+                }
                 outside.add(lane, || {
                     let named = self.memory.name(address, length);
                     let what = format!("is {}", named.place);
@@ -81,6 +93,7 @@ impl Launch<'_> {
             }
             if writes && !cache.writable {
                 lanes &= !(1 << lane);
+                violation.get_or_insert(Violation::ReadOnly);
                 outside.add(lane, || {
                     self.said(address, length, |place| format!("is {place}, which kernels may only read"))
                 });
@@ -119,6 +132,10 @@ impl Launch<'_> {
             }
         }
         let subject = Subject { who, access, site: wave.site, bytes, lane: 0, describe: wave.describe, more: 0 };
+        if let Some(violation) = violation {
+            outside.note(violation, self, &subject);
+        }
+        crooked.note(Violation::Misaligned, self, &subject);
         outside.tell(FindingKind::OutOfBounds, self, &subject);
         crooked.tell(FindingKind::Misaligned, self, &subject);
         unwritten.tell(FindingKind::UninitialisedRead, self, &subject);

@@ -6,8 +6,10 @@
 
 pub(crate) mod lanes;
 pub(crate) mod report;
+mod violation;
 
 pub use lanes::lanes_of;
+pub use violation::Violation;
 
 use crate::finding::Findings;
 use crate::memory::{Dispatch, Kind, Memory, Table};
@@ -16,6 +18,7 @@ use crate::race::tag;
 use crate::race::track::Track;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use violation::Violations;
 
 /// Maximum number of lanes of a wave.
 pub const LANES: usize = 64;
@@ -152,6 +155,7 @@ pub struct Launch<'a> {
     local_granule: u32,
     order: Option<Order>,
     id: u64,
+    violations: Violations,
     _dispatch: Dispatch<'a>,
 }
 
@@ -183,6 +187,7 @@ impl<'a> Launch<'a> {
             local_granule: log(granules.local),
             order: atomics.then(Order::default),
             id: LAUNCHES.fetch_add(1, Ordering::Relaxed),
+            violations: Violations::default(),
             _dispatch: dispatch,
         }
     }

@@ -21,14 +21,7 @@ impl Launch<'_> {
     pub(crate) fn tell(&self, kind: FindingKind, subject: &Subject<'_>, named: Named, what: &str) {
         let instruction = subject.describe.instruction(subject.site);
         let thread = subject.describe.thread(subject.who, subject.lane);
-        let (access, bytes) = (subject.access.noun(), subject.bytes);
-        let plural = if bytes == 1 { "" } else { "s" };
-        let mut message = format!("{instruction}, {thread}: {access} of {bytes} byte{plural} {what}");
-        match subject.more {
-            0 => {}
-            1 => message += " (and so does another lane of the wave)",
-            more => message += &format!(" (and so do {more} more lanes of the wave)"),
-        }
+        let message = subject.message(what);
         let (buffer, offset) = (named.buffer, named.offset);
         self.findings.push(Finding {
             kind,
@@ -39,6 +32,23 @@ impl Launch<'_> {
             offset,
             message,
         });
+    }
+}
+
+impl Subject<'_> {
+    /// Returns the sentence of a finding.
+    pub(super) fn message(&self, what: &str) -> String {
+        let instruction = self.describe.instruction(self.site);
+        let thread = self.describe.thread(self.who, self.lane);
+        let (access, bytes) = (self.access.noun(), self.bytes);
+        let plural = if bytes == 1 { "" } else { "s" };
+        let mut message = format!("{instruction}, {thread}: {access} of {bytes} byte{plural} {what}");
+        match self.more {
+            0 => {}
+            1 => message += " (and so does another lane of the wave)",
+            more => message += &format!(" (and so do {more} more lanes of the wave)"),
+        }
+        message
     }
 }
 

@@ -5,9 +5,9 @@ mod rows;
 
 use crate::check::lanes::{Wrong, lanes_of, overlapping};
 use crate::check::report::{Subject, other};
-use crate::check::{Access, Checked, Describe, LANES, Launch, Place};
+use crate::check::{Access, Checked, Describe, LANES, Launch, Place, Violation};
 use crate::finding::FindingKind;
-use crate::memory::{Named, written};
+use crate::memory::{Named, ROUNDING, written};
 use crate::race::atomic_order::Order;
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
@@ -248,11 +248,13 @@ impl Local {
         };
         let said = |at: usize, what: String| (named(at), what);
         let mut lanes = mask;
+        let mut violated = false;
         let (mut outside, mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong, Wrong)>::default();
         for lane in lanes_of(mask) {
             let at = addresses[lane as usize] as usize;
             if at + bytes > self.bytes {
                 lanes &= !(1 << lane);
+                violated |= at + bytes > self.bytes.next_multiple_of(ROUNDING as usize);
                 outside.add(lane, || said(at, format!("is {}, and reaches beyond its end", named(at).place)));
                 continue;
             }
@@ -280,6 +282,10 @@ impl Local {
                 });
             }
         }
+        if violated {
+            outside.note(Violation::OutsideOwn, launch, subject);
+        }
+        crooked.note(Violation::Misaligned, launch, subject);
         outside.tell(FindingKind::OutOfBounds, launch, subject);
         crooked.tell(FindingKind::Misaligned, launch, subject);
         unwritten.tell(FindingKind::UninitialisedRead, launch, subject);

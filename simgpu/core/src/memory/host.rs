@@ -30,6 +30,7 @@ impl Memory {
             let named = self.name(self.start() + at, 1);
             let message = format!("reads {bytes} bytes, of which the byte {} is uninitialised", named.place);
             findings.push(host_finding(FindingKind::UninitialisedRead, what, named.buffer, named.offset, message));
+            findings.save();
         }
         true
     }
@@ -45,7 +46,14 @@ impl Memory {
         let verb = if write { "writes" } else { "reads" };
         let message = format!("{verb} {bytes} bytes at {address:#x}, which is {}", named.place);
         findings.push(host_finding(FindingKind::OutOfBounds, what, named.buffer, named.offset, message));
+        findings.save();
         false
+    }
+
+    /// Whether the `bytes` bytes at `address` lie in a live allocation whose size is rounded up as on
+    /// a GPU.
+    pub fn holds_rounded(&self, address: u64, bytes: usize) -> bool {
+        self.table().rounded(address, bytes as u64)
     }
 
     /// Marks the `bytes` bytes at `address` as written or as uninitialised. One allocation must

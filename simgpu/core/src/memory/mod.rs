@@ -11,6 +11,7 @@ mod shadow;
 mod table;
 
 pub(crate) use shadow::{BLOCK, Shadow, written};
+pub(crate) use table::ROUNDING;
 pub use table::{Named, Table};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};

@@ -6,6 +6,10 @@ use std::sync::Arc;
 /// An address within this many bytes of an allocation is described relative to it.
 const NEAR: u64 = 1 << 20;
 
+/// A GPU rounds the size of an allocation up to a multiple of this, and does not notice an access
+/// to the bytes between.
+pub(crate) const ROUNDING: u64 = 256;
+
 /// The allocations at one moment, by address.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -38,6 +42,14 @@ impl Table {
         let after = self.bounds.partition_point(|(base, _)| *base <= address);
         let at = after.checked_sub(1)?;
         (address < self.bounds[at].1).then(|| &self.live[at])
+    }
+
+    /// Whether the `bytes` bytes at `address` lie in an allocation whose size is rounded up as on a
+    /// GPU.
+    pub(crate) fn rounded(&self, address: u64, bytes: u64) -> bool {
+        let after = self.bounds.partition_point(|(base, _)| *base <= address);
+        let Some((_, end)) = after.checked_sub(1).map(|at| self.bounds[at]) else { return false };
+        address.checked_add(bytes).is_some_and(|last| last <= end.next_multiple_of(ROUNDING))
     }
 
     /// Returns the description of the `bytes` bytes at `address`, by the live allocations.

@@ -21,6 +21,14 @@ pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
     const NOT_READY: Self;
     /// Work could not be completed.
     const LAUNCH_FAILURE: Self;
+    /// Work accessed an address that it may not access.
+    const ILLEGAL_ADDRESS: Self;
+    /// Work accessed an address that is not aligned as the instruction requires.
+    const MISALIGNED_ADDRESS: Self;
+    /// Work reached an instruction that cannot be executed.
+    const ILLEGAL_INSTRUCTION: Self;
+    /// An assertion of a kernel failed.
+    const ASSERT: Self;
     /// Not supported.
     const NOT_SUPPORTED: Self;
     /// A call that a capture forbids.
@@ -95,7 +103,7 @@ macro_rules! codes {
         }
 
         $crate::codes!(@shared $code SUCCESS INVALID_VALUE OUT_OF_MEMORY INVALID_DEVICE INVALID_HANDLE ILLEGAL_STATE NOT_READY
-            LAUNCH_FAILURE NOT_SUPPORTED STREAM_CAPTURE_UNSUPPORTED STREAM_CAPTURE_INVALIDATED STREAM_CAPTURE_MERGE
+            LAUNCH_FAILURE ILLEGAL_ADDRESS MISALIGNED_ADDRESS ILLEGAL_INSTRUCTION ASSERT NOT_SUPPORTED STREAM_CAPTURE_UNSUPPORTED STREAM_CAPTURE_INVALIDATED STREAM_CAPTURE_MERGE
             STREAM_CAPTURE_UNMATCHED STREAM_CAPTURE_UNJOINED STREAM_CAPTURE_ISOLATION STREAM_CAPTURE_IMPLICIT CAPTURED_EVENT
             STREAM_CAPTURE_WRONG_THREAD UNKNOWN);
     };

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::payload::{Labelled, Payload};
 use crate::{Machine, ResultCode, bail};
-use isobit_simgpu_core::finding::Fault;
+use isobit_simgpu_core::finding::{Fault, FaultKind};
 use isobit_simgpu_core::memory::Kind;
 use isobit_simgpu_core::queue::{StreamId, Work};
 
@@ -141,7 +141,7 @@ impl Copy {
         }
         let held = |end: &End, write| self.span(end).is_some_and(|span| bounds(machine, end.address, span, write));
         if !held(&self.to, true) || !held(&self.from, false) {
-            return Err(Fault::new("the memory of a copy was freed before the copy ran"));
+            return Err(Fault::found(FaultKind::Address, "the memory of a copy was freed before the copy ran"));
         }
         let places = (place(machine, self.to.address), place(machine, self.from.address));
         for (layer, row) in (0..self.layers).flat_map(|layer| (0..self.rows).map(move |row| (layer, row))) {

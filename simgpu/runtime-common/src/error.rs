@@ -37,7 +37,7 @@ macro_rules! bail {
 impl<C: ResultCode> From<QueueError> for Error<C> {
     fn from(error: QueueError) -> Self {
         let code = match error {
-            QueueError::Fault(_) => C::LAUNCH_FAILURE,
+            QueueError::Fault(ref fault) => crate::sticky::code_of(fault.kind()),
             QueueError::UnknownStream
             | QueueError::UnknownEvent
             | QueueError::OtherDevice
@@ -183,6 +183,10 @@ mod tests {
         STREAM_CAPTURE_IMPLICIT v15 15 "";
         CAPTURED_EVENT v16 16 "";
         STREAM_CAPTURE_WRONG_THREAD v17 17 "";
+        ILLEGAL_ADDRESS v19 19 "";
+        MISALIGNED_ADDRESS v20 20 "";
+        ILLEGAL_INSTRUCTION v21 21 "";
+        ASSERT v22 22 "";
         UNKNOWN vUnknown 99 "unknown";
     }
 
@@ -190,7 +194,7 @@ mod tests {
     fn codes_have_names_and_meanings() {
         assert_eq!((Code(2).name(), Code(2).meaning()), (c"vFull", c"full"));
         assert_eq!((Code(50).name(), Code(50).meaning()), (c"none", c"no code"));
-        assert!(Code(99).is_known() && !Code(50).is_known() && Code::ALL.len() == 19);
+        assert!(Code(99).is_known() && !Code(50).is_known() && Code::ALL.len() == 23);
     }
 
     #[test]
@@ -199,6 +203,8 @@ mod tests {
         assert_eq!(outcome::<Code>("b", false, || Ok(())), Code::SUCCESS);
         assert_eq!(outcome::<Code>("c", false, || panic!("on purpose")), Code::UNKNOWN);
         assert_eq!(Error::<Code>::from(QueueError::CaptureImplicit).code, Code::STREAM_CAPTURE_IMPLICIT);
+        let wild = isobit_simgpu_core::finding::Fault::of(isobit_simgpu_core::finding::FaultKind::Address, "wild");
+        assert_eq!(Error::<Code>::from(QueueError::Fault(wild)).code, Code::ILLEGAL_ADDRESS);
     }
 
     #[test]

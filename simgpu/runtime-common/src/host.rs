@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::handles::Handle;
 use crate::payload::{Labelled, Payload};
-use crate::{ResultCode, bail};
+use crate::{ResultCode, bail, library_access};
 use isobit_simgpu_core::queue::Work;
 use std::ffi::c_void;
 
@@ -53,8 +53,7 @@ pub fn work<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Result<Wo
     let call = HostCall { func, data: Data(data) };
     let work = Work::new(move || {
         // SAFETY: the caller of the interface is responsible for the function and its argument.
-        unsafe { (call.func)(call.data()) };
-        Ok(())
+        library_access::during(|| unsafe { (call.func)(call.data()) })
     });
     Ok(work.labelled(Payload::Host(Some(call))))
 }

@@ -12,12 +12,15 @@ pub mod error;
 pub mod graph;
 pub mod handles;
 pub mod host;
+mod library_access;
 pub mod machine;
 pub mod numbered;
 pub mod payload;
 pub mod report;
 pub mod set;
+pub mod sticky;
 
 pub use code::ResultCode;
 pub use error::{Error, Result};
 pub use machine::Machine;
+pub use sticky::Sticky;

@@ -3,12 +3,15 @@
 
 use crate::error::{Error, Result};
 use crate::{ResultCode, bail};
-use isobit_simgpu_core::finding::{Fault, Finding, FindingKind, Findings};
+use isobit_simgpu_core::finding::report::ReportFile;
+use isobit_simgpu_core::finding::suppress::Suppressions;
+use isobit_simgpu_core::finding::{Fault, Finding, Findings};
 use isobit_simgpu_core::memory::{Allocation, Kind, Memory};
 use isobit_simgpu_core::queue::{Mode, Queues};
-use isobit_simgpu_core::settings::settings;
+use isobit_simgpu_core::settings::{Settings, settings};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The simulated devices of a process, except their processors.
@@ -24,11 +27,11 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Creates a machine with the settings of the process and queues for `devices` devices.
+    /// Creates a vendor's machine with the settings of the process and queues for `devices` devices.
     ///
     /// # Errors
     /// Returns `not_initialised` if the address range for the memory cannot be reserved.
-    pub fn new<C>(devices: usize, not_initialised: C) -> Result<Self, C> {
+    pub fn new<C>(vendor: &str, devices: usize, not_initialised: C) -> Result<Self, C> {
         let settings = settings();
         let memory = Memory::new(settings.memory).map_err(|error| {
             let why =
@@ -39,7 +42,7 @@ impl Machine {
         let mode = if settings.defer { Mode::Latest } else { Mode::Eager };
         Ok(Self {
             memory: Arc::new(memory),
-            findings: Arc::new(Findings::new()),
+            findings: Arc::new(findings(settings, vendor)),
             queues: Queues::new(devices, mode),
             registered: Mutex::default(),
         })
@@ -89,18 +92,13 @@ impl Machine {
         found.ok_or_else(|| Error::new(missing, format!("no allocation contains {address:#x}")))
     }
 
-    /// Reports that a launch could not be completed.
+    /// Reports that a launch failed, unless a finding already says why.
     pub fn tell_fault(&self, kernel: &str, fault: &Fault) {
         eprintln!("simulated GPU: the launch of {kernel} failed: {fault}");
-        self.findings.push(Finding {
-            kind: FindingKind::Fault,
-            kernel: kernel.to_owned(),
-            instruction: String::new(),
-            thread: String::new(),
-            buffer: String::new(),
-            offset: 0,
-            message: fault.to_string(),
-        });
+        if !fault.is_found() {
+            self.findings.push(Finding::fault(kernel, fault));
+            self.findings.save();
+        }
     }
 
     /// Registers host memory, so that copies of it need not finish before their calls return.
@@ -126,4 +124,14 @@ impl Machine {
         let (&start, &bytes) = registered.range(..=address).next_back()?;
         (address - start < bytes).then_some((start, bytes))
     }
+}
+
+/// Returns a collector of findings with the settings of the process. What is wrong with the
+/// suppressions is reported on stderr.
+fn findings(settings: &Settings, vendor: &str) -> Findings {
+    let (suppressions, errors) =
+        settings.suppressions.as_ref().map(|path| Suppressions::read(Path::new(path))).unwrap_or_default();
+    errors.iter().for_each(|error| eprintln!("simulated GPU: {error}"));
+    let file = settings.report.as_ref().and_then(|path| ReportFile::new(path, vendor));
+    Findings::with(settings.response, suppressions, file)
 }

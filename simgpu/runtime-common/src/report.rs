@@ -1,11 +1,14 @@
 //! The implementation of the simulator's own functions: the report of findings and executed
 //! instructions, and the checks for the libraries that replace the vendor's.
 
-use crate::Machine;
+use crate::{Machine, library_access};
 use isobit_simgpu_core::finding::{Finding, Findings};
+use isobit_simgpu_core::settings::settings;
 use parking_lot::Mutex;
 use serde::Serialize;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt::Display;
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
@@ -48,19 +51,22 @@ pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer
 type Source = fn() -> Option<&'static Findings>;
 
 /// Prints findings that nobody took to stderr when the process ends, so that programs that do not
-/// know the simulator also show them. Only the first source is used.
+/// know the simulator also show them, and completes the report's file. Only the first source is
+/// used.
+///
+/// An exit handler of the C library runs before that library writes out its buffers, and after
+/// those of a language such as Python. It must not end the process, whose remaining output would be
+/// lost, so the exit code does not depend on findings; `isobit-sim run` makes it so.
 pub fn tell_at_exit(source: Source) {
     static SOURCE: OnceLock<Source> = OnceLock::new();
     extern "C" fn tell() {
         // A panic in an exit handler would abort the process.
         let _ = catch_unwind(|| {
             let Some(findings) = SOURCE.get().and_then(|source| source()) else { return };
-            let kept = std::mem::take(&mut *KEPT.lock());
-            let mut found = kept.into_iter().chain(findings.take());
-            found.by_ref().take(TOLD_AT_EXIT).for_each(|finding| eprintln!("simulated GPU: {finding}"));
-            match found.count() {
-                0 => {}
-                more => eprintln!("simulated GPU: {more} more findings"),
+            let text = farewell(findings);
+            if !settings().has_runner {
+                // Nobody is left to whom a failure could be reported.
+                let _ = std::io::stderr().write_all(text.as_bytes());
             }
         });
     }
@@ -73,6 +79,35 @@ pub fn tell_at_exit(source: Source) {
 
 /// Maximum number of findings printed at exit.
 const TOLD_AT_EXIT: usize = 20;
+
+/// Completes the report's file and returns the text that a process prints at its end: the first
+/// findings if there is no file, the used suppressions, and one line with the numbers.
+fn farewell(findings: &Findings) -> String {
+    let mut text = String::new();
+    let mut line = |words: &dyn Display| text += &format!("simulated GPU: {words}\n");
+    let mut counts = findings.counts();
+    let kept = std::mem::take(&mut *KEPT.lock());
+    kept.iter().for_each(|finding| counts.add(finding.kind, 1));
+    let written = findings.finish();
+    if written.is_none() {
+        let found = kept.into_iter().chain(findings.take());
+        found.take(TOLD_AT_EXIT).for_each(|finding| line(&finding));
+    }
+    for used in findings.suppressions().uses().into_iter().filter(|used| used.count > 0) {
+        line(&format_args!("suppressed {} by line {}: {}", used.count, used.line, used.text));
+    }
+    // The file also has findings that the program took.
+    let counts = written.as_ref().map_or(&counts, |written| &written.counts);
+    match &written {
+        _ if counts.total() == 0 => {}
+        Some(written) => line(&format_args!("{counts}; they are in {}", written.path.display())),
+        None if counts.total() > TOLD_AT_EXIT => {
+            line(&format_args!("{counts}; ISOBIT_SIM_REPORT=findings.txt writes them to a file"));
+        }
+        None => line(counts),
+    }
+    text
+}
 
 /// Checks an access of a library to device memory, from a function that a stream calls: one live
 /// allocation must contain the bytes, and bytes that are read must have been written. Written bytes
@@ -97,7 +132,7 @@ pub unsafe fn access<'a>(
         if address != 0 && !machine.memory.holds(address) {
             return true;
         }
-        machine.memory.host_access(address, bytes, write != 0, name, &machine.findings)
+        library_access::check(machine, address, bytes, write != 0, name)
     }));
     c_int::from(!may.unwrap_or(false))
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::payload::{Labelled, Payload};
 use crate::{Machine, ResultCode, bail};
-use isobit_simgpu_core::finding::Fault;
+use isobit_simgpu_core::finding::{Fault, FaultKind};
 use isobit_simgpu_core::queue::{StreamId, Work};
 
 /// Elements of 1, 2 or 4 bytes to set, in rows.
@@ -99,7 +99,7 @@ impl Set {
 
     fn run(&self, machine: &Machine) -> std::result::Result<(), Fault> {
         if !machine.memory.host_bounds(self.to, self.span(), true, WHAT, &machine.findings) {
-            return Err(Fault::new("the memory of a set was freed before the set ran"));
+            return Err(Fault::found(FaultKind::Address, "the memory of a set was freed before the set ran"));
         }
         if self.span() == 0 {
             return Ok(());

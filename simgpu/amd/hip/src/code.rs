@@ -87,6 +87,12 @@ isobit_simgpu_runtime_common::codes! {
     RUNTIME_OTHER hipErrorRuntimeOther 1053 "runtime call other than memory returned error";
 }
 
+/// HIP has no codes of its own for these failures.
+impl Code {
+    const MISALIGNED_ADDRESS: Self = Self::LAUNCH_FAILURE;
+    const ILLEGAL_INSTRUCTION: Self = Self::LAUNCH_FAILURE;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,9 @@ pub(crate) fn enqueue(process: &'static Process, copy: Copy, stream: Handle, whe
     if when == When::Made {
         process.machine.queues.refuse_in_capture()?;
     }
-    copy.enqueue(&process.machine, stream, when)
+    let waits = when == When::Made || copy.is_pageable(&process.machine);
+    let done = copy.enqueue(&process.machine, stream, when);
+    if waits { process.settle_stream(stream, done) } else { done }
 }
 
 fn bytes(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int, stream: Handle, when: When) -> Result {

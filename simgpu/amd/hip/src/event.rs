@@ -1,9 +1,9 @@
 //! Events.
 
 use crate::Code;
-use crate::error::{Result, bail, call, put};
-use crate::process::{current_device, process};
-use isobit_simgpu_core::queue::EventId;
+use crate::error::{Error, Result, bail, call, put};
+use crate::process::{Process, current_device, process, working};
+use isobit_simgpu_core::queue::{EventId, QueueError};
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_float, c_uint};
 
@@ -13,12 +13,24 @@ const DISABLE_TIMING: c_uint = 2;
 /// `DisableSystemFence`. Not `hipEventInterprocess`.
 const KNOWN: c_uint = 0x1 | 0x2 | 0x4000_0000 | 0x8000_0000 | 0x2000_0000;
 
-/// Returns the event of a handle.
+/// Returns the event of a handle. Fails if its card does not accept calls.
 pub(crate) fn id(event: Handle) -> Result<EventId> {
     if event.is_null() {
         bail!(INVALID_HANDLE, "the event is null");
     }
-    Ok(EventId(event as u64))
+    let (process, event) = (process()?, EventId(event as u64));
+    // An unknown event has no card; the caller's next step says so.
+    process.machine.queues.event_device(event).map_or(Ok(()), |device| process.check(device))?;
+    Ok(event)
+}
+
+/// Finishes a call that waited for an event.
+fn settle(process: &Process, event: EventId, happened: std::result::Result<(), QueueError>) -> Result {
+    let happened = happened.map_err(Error::from);
+    match process.machine.queues.event_device(event) {
+        Ok(device) => process.settle(device, happened),
+        Err(_) => happened,
+    }
 }
 
 /// Creates an event that records time.
@@ -40,7 +52,7 @@ fn create(to: *mut Handle, flags: c_uint) -> Result {
     if flags & !KNOWN != 0 {
         bail!(INVALID_VALUE, "unknown or unsupported flags {flags:#x}");
     }
-    let process = process()?;
+    let process = working()?;
     let event = process.machine.queues.create_event(current_device())?;
     process.note(event.0, flags, 0);
     // SAFETY: the caller of HIP promises that `to` has room for an event.
@@ -70,13 +82,19 @@ pub extern "C" fn hipEventRecord(event: Handle, stream: Handle) -> Code {
 /// Waits for an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipEventSynchronize(event: Handle) -> Code {
-    call("hipEventSynchronize", || Ok(process()?.machine.queues.synchronize_event(id(event)?)?))
+    call("hipEventSynchronize", || {
+        let (process, event) = (process()?, id(event)?);
+        settle(process, event, process.machine.queues.synchronize_event(event))
+    })
 }
 
 /// Whether an event has completed; returns `hipErrorNotReady` if not.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipEventQuery(event: Handle) -> Code {
-    call("hipEventQuery", || Ok(process()?.machine.queues.query_event(id(event)?)?))
+    call("hipEventQuery", || {
+        let (process, event) = (process()?, id(event)?);
+        settle(process, event, process.machine.queues.query_event(event))
+    })
 }
 
 /// Writes the milliseconds between two events, measured on the host that runs the simulation.

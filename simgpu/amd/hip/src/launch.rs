@@ -82,9 +82,14 @@ impl Prepared {
 
     fn run(&self, process: &Process) -> std::result::Result<(), Fault> {
         let kernel = &self.function.kernel;
-        let gpu = &process.cards[self.function.device].gpu;
-        gpu.launch(kernel, self.grid.axes(), self.block.axes(), self.shared, self.arguments.bytes())
-            .inspect_err(|fault| process.machine.tell_fault(&kernel.name, fault))
+        let card = &process.cards[self.function.device];
+        card.failure.run()?;
+        card.gpu.launch(kernel, self.grid.axes(), self.block.axes(), self.shared, self.arguments.bytes()).inspect_err(
+            |fault| {
+                process.machine.tell_fault(&kernel.name, fault);
+                card.failure.fail(fault);
+            },
+        )
     }
 
     /// Returns the result of `hipGraphKernelNodeGetParams`. The arguments that it points to live as

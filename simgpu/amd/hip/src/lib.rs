@@ -39,6 +39,7 @@ mod process;
 pub mod properties;
 pub mod registered;
 pub mod report;
+pub mod reset;
 pub mod set;
 pub mod stream;
 pub mod symbol;

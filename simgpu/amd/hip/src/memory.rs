@@ -2,7 +2,7 @@
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted};
-use crate::process::{Origin, Process, process};
+use crate::process::{Origin, Process, current_device, process, working};
 use isobit_simgpu_core::memory::Kind;
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -22,6 +22,7 @@ pub unsafe extern "C" fn hipMalloc(to: *mut *mut c_void, bytes: usize) -> Code {
 /// Allocates memory of a kind on the current device. For zero bytes nothing is allocated, and the
 /// result is address 0.
 pub(crate) fn allocate(process: &Process, bytes: usize, kind: Kind, flags: u32) -> Result<u64> {
+    process.check(current_device())?;
     if bytes == 0 {
         process.machine.queues.refuse_in_capture()?;
         return Ok(0);
@@ -38,7 +39,9 @@ pub(crate) fn release(address: *mut c_void, kind: Kind) -> Result {
         return Ok(());
     }
     let process = process()?;
-    process.machine.release(address as u64, kind)?;
+    let device = process.origins().get(&(address as u64)).map_or_else(current_device, |origin| origin.device);
+    process.check(device)?;
+    process.settle(device, process.machine.release(address as u64, kind))?;
     process.origins().remove(&(address as u64));
     Ok(())
 }
@@ -53,7 +56,7 @@ pub extern "C" fn hipFree(address: *mut c_void) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> Code {
     call("hipMemGetInfo", || {
-        let usage = process()?.machine.memory.usage();
+        let usage = working()?.machine.memory.usage();
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put(free, (usage.capacity - usage.in_use) as usize, "the free bytes")?;

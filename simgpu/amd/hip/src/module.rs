@@ -3,7 +3,7 @@
 use crate::Code;
 use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
 use crate::image;
-use crate::process::{Process, current_device, process};
+use crate::process::{Process, current_device, working};
 use isobit_simgpu_amd::loader::{Kernel, LoadError, Module};
 use isobit_simgpu_runtime_common::handles::Handle;
 use parking_lot::Mutex;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct LoadedModule {
     pub(crate) module: Module,
-    device: usize,
+    pub(crate) device: usize,
     /// The handles of the kernels that have been requested.
     functions: Mutex<HashMap<String, u64>>,
 }
@@ -78,7 +78,7 @@ unsafe fn load(to: *mut Handle, image: *const c_void) -> Result {
     if to.is_null() {
         bail!(INVALID_VALUE, "the pointer to the module is null");
     }
-    let process = process()?;
+    let process = working()?;
     process.machine.queues.refuse_in_capture()?;
     // SAFETY: the caller promises that the image is complete.
     let loaded = LoadedModule::load(process, current_device(), unsafe { image::bytes(image) }?)?;
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> 
         if to.is_null() {
             bail!(INVALID_VALUE, "the pointer to the module is null");
         }
-        let process = process()?;
+        let process = working()?;
         process.machine.queues.refuse_in_capture()?;
         let loaded = LoadedModule::load(process, current_device(), &file)?;
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn hipModuleUnload(handle: Handle) -> Code {
     call("hipModuleUnload", || {
-        let process = process()?;
+        let process = working()?;
         module(process, handle)?;
         process.modules.remove(handle);
         process.functions.remove_if(|function| function.module == handle as u64);
@@ -142,7 +142,7 @@ pub extern "C" fn hipModuleUnload(handle: Handle) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleGetFunction(to: *mut Handle, handle: Handle, name: *const c_char) -> Code {
     call("hipModuleGetFunction", || {
-        let process = process()?;
+        let process = working()?;
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let module = module(process, handle)?;
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn hipModuleGetGlobal(
     name: *const c_char,
 ) -> Code {
     call("hipModuleGetGlobal", || {
-        let process = process()?;
+        let process = working()?;
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let Some((at, size)) = module(process, handle)?.module.global(name) else {

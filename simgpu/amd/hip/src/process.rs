@@ -8,9 +8,9 @@ use isobit_simgpu_amd::dispatch::Gpu;
 use isobit_simgpu_amd::isa::Arch;
 use isobit_simgpu_core::queue::StreamId;
 use isobit_simgpu_core::settings::{cards, settings};
-use isobit_simgpu_runtime_common::Machine;
 use isobit_simgpu_runtime_common::graph::Graphs;
 use isobit_simgpu_runtime_common::handles::{Handle, Kind, Table};
+use isobit_simgpu_runtime_common::{Machine, Sticky};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -33,6 +33,7 @@ pub(crate) struct Process {
 pub(crate) struct Installed {
     pub(crate) card: &'static Card,
     pub(crate) gpu: Gpu,
+    pub(crate) failure: Sticky,
 }
 
 /// How an object was created.
@@ -59,17 +60,25 @@ pub(crate) fn process() -> Result<&'static Process> {
     process.as_ref().map_err(Clone::clone)
 }
 
+/// Returns the state of the process; fails if the current card does not accept calls after a
+/// failure.
+pub(crate) fn working() -> Result<&'static Process> {
+    let process = process()?;
+    process.check(current_device())?;
+    Ok(process)
+}
+
 impl Process {
     fn new() -> Result<Self> {
         let settings = settings();
         let known: Vec<_> = Arch::ALL.into_iter().map(|arch| (arch.name(), arch)).collect();
         let archs = cards("ISOBIT_SIM_ROCM", &known, Arch::Gfx90a);
-        let machine = Machine::new(archs.len(), Code::NOT_INITIALIZED)?;
+        let machine = Machine::new("rocm", archs.len(), Code::NOT_INITIALIZED)?;
         let install = |arch| {
             let (memory, findings) = (machine.memory.clone(), machine.findings.clone());
             let gpu = Gpu::new(arch, memory, findings, settings.threads, settings.approx);
             let gpu = gpu.map_err(|fault| Error::new(Code::NOT_INITIALIZED, fault.to_string()))?;
-            Ok(Installed { card: card(arch), gpu })
+            Ok(Installed { card: card(arch), gpu, failure: Sticky::default() })
         };
         let cards = archs.into_iter().map(install).collect::<Result<Vec<_>>>()?;
         Ok(Self {
@@ -91,9 +100,35 @@ impl Process {
         }
     }
 
+    /// Fails if the caller was told that work of the card failed. The card then accepts no call but
+    /// its reset.
+    pub(crate) fn check(&self, device: usize) -> Result {
+        self.cards[device].failure.check()
+    }
+
+    /// Finishes a call that waited for work of a card: reports a failure.
+    pub(crate) fn settle<T>(&self, device: usize, outcome: Result<T>) -> Result<T> {
+        self.cards[device].failure.settle(outcome)
+    }
+
     /// Returns the stream of a handle. Null and 1 are the legacy default stream of the current
-    /// device, 2 is the default stream of the thread.
+    /// device, 2 is the default stream of the thread. Fails if its card does not accept calls.
     pub(crate) fn stream(&self, handle: Handle) -> Result<StreamId> {
+        let stream = self.stream_of(handle)?;
+        // An unknown stream has no card; the caller's next step says so.
+        self.machine.queues.device_of(stream).map_or(Ok(()), |device| self.check(device))?;
+        Ok(stream)
+    }
+
+    /// Finishes a call that waited for work of a stream.
+    pub(crate) fn settle_stream<T>(&self, stream: StreamId, outcome: Result<T>) -> Result<T> {
+        match self.machine.queues.device_of(stream) {
+            Ok(device) => self.settle(device, outcome),
+            Err(_) => outcome,
+        }
+    }
+
+    fn stream_of(&self, handle: Handle) -> Result<StreamId> {
         match handle as u64 {
             0 | 1 => Ok(self.machine.queues.legacy(current_device())?),
             2 => PER_THREAD.with_borrow_mut(|streams| {

@@ -16,7 +16,8 @@ fn enqueue(set: Set, stream: Option<Handle>) -> Result {
     if waits {
         process.machine.queues.refuse_in_capture()?;
     }
-    set.enqueue(&process.machine, stream, waits)
+    let done = set.enqueue(&process.machine, stream, waits);
+    if waits { process.settle_stream(stream, done) } else { done }
 }
 
 fn elements(to: *mut c_void, value: u32, size: usize, count: usize, stream: Option<Handle>) -> Result {

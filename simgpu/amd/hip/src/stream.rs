@@ -2,8 +2,8 @@
 
 use crate::Code;
 use crate::device::{GREATEST_PRIORITY, LEAST_PRIORITY};
-use crate::error::{Result, bail, call, put};
-use crate::process::{Origin, current_device, process};
+use crate::error::{Error, Result, bail, call, put};
+use crate::process::{Origin, current_device, process, working};
 use isobit_simgpu_core::queue::StreamId;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
@@ -36,7 +36,7 @@ fn create(to: *mut Handle, flags: c_uint, priority: c_int) -> Result {
     if flags & !NON_BLOCKING != 0 {
         bail!(INVALID_VALUE, "unknown flags {flags:#x}");
     }
-    let process = process()?;
+    let process = working()?;
     let stream = process.machine.queues.create_stream(current_device(), flags & NON_BLOCKING == 0)?;
     process.note(stream.0, flags, priority);
     // SAFETY: the caller of HIP promises that `to` has room for a stream.
@@ -51,6 +51,7 @@ pub extern "C" fn hipStreamDestroy(stream: Handle) -> Code {
         if (stream as u64) <= 2 {
             bail!(INVALID_HANDLE, "the streams that HIP makes stay");
         }
+        process.stream(stream)?;
         process.machine.queues.destroy_stream(StreamId(stream as u64))?;
         process.origins().remove(&(stream as u64));
         Ok(())
@@ -62,7 +63,8 @@ pub extern "C" fn hipStreamDestroy(stream: Handle) -> Code {
 pub extern "C" fn hipStreamSynchronize(stream: Handle) -> Code {
     call("hipStreamSynchronize", || {
         let process = process()?;
-        Ok(process.machine.queues.synchronize(process.stream(stream)?)?)
+        let stream = process.stream(stream)?;
+        process.settle_stream(stream, process.machine.queues.synchronize(stream).map_err(Error::from))
     })
 }
 
@@ -71,7 +73,8 @@ pub extern "C" fn hipStreamSynchronize(stream: Handle) -> Code {
 pub extern "C" fn hipStreamQuery(stream: Handle) -> Code {
     call("hipStreamQuery", || {
         let process = process()?;
-        Ok(process.machine.queues.query(process.stream(stream)?)?)
+        let stream = process.stream(stream)?;
+        process.settle_stream(stream, process.machine.queues.query(stream).map_err(Error::from))
     })
 }
 

@@ -1,5 +1,5 @@
-//! A launch that fails during execution: the next wait returns the error code, once, and a finding
-//! names the kernel.
+//! A launch that fails during execution: the next wait returns the error code, and so does every
+//! call of the device until it is reset; a finding names the kernel.
 
 mod common;
 
@@ -12,6 +12,7 @@ use isobit_simgpu_hip::event::*;
 use isobit_simgpu_hip::last_error::hipGetLastError;
 use isobit_simgpu_hip::launch::hipModuleLaunchKernel;
 use isobit_simgpu_hip::module::*;
+use isobit_simgpu_hip::reset::hipDeviceReset;
 use isobit_simgpu_hip::set::hipMemsetAsync;
 use isobit_simgpu_hip::stream::*;
 use std::ffi::c_void;
@@ -25,7 +26,7 @@ extern "C" __attribute__((global)) void trapped(unsigned* out) {
 "#;
 
 #[test]
-fn a_fault_is_told_by_the_next_wait() {
+fn a_fault_stays_until_the_device_is_reset() {
     configure(&[("ISOBIT_SIM_ROCM", "gfx90a"), ("ISOBIT_SIM_MEMORY", "1073741824")]);
     let code = compile(SOURCE, "gfx90a");
     // SAFETY: the image is complete, the arguments match the kernel's, and the helper supplies the
@@ -43,12 +44,11 @@ fn a_fault_is_told_by_the_next_wait() {
         ok(hipMemcpyAsync(b.0, a.0, 256, DEVICE_TO_DEVICE, stream));
         ok(hipEventRecord(event, stream));
         ok(hipMemsetAsync(b.0, 7, 256, other));
-        ok(hipStreamSynchronize(other));
         assert_eq!(hipGetLastError(), Code::SUCCESS);
         assert_eq!(hipEventSynchronize(event), Code::LAUNCH_FAILURE);
         assert_eq!(hipStreamSynchronize(stream), Code::LAUNCH_FAILURE);
         assert_eq!(hipGetLastError(), Code::LAUNCH_FAILURE);
-        ok(hipStreamSynchronize(stream));
+        assert_eq!([hipStreamSynchronize(other), hipStreamSynchronize(stream)], [Code::LAUNCH_FAILURE; 2]);
 
         let report = report();
         let findings = report["findings"].as_array().unwrap();
@@ -57,13 +57,13 @@ fn a_fault_is_told_by_the_next_wait() {
         let message = findings[0]["message"].as_str().unwrap();
         assert!(message.contains("s_trap"), "the instruction is named: {message}");
 
-        ok(hipMemsetAsync(a.0, 3, 256, stream));
+        std::mem::forget((a, b));
+        ok(hipDeviceReset());
+        let stream = get(|to| hipStreamCreateWithFlags(to, 1));
+        let again = Buffer::new(256);
+        ok(hipMemsetAsync(again.0, 3, 256, stream));
         ok(hipStreamSynchronize(stream));
         assert!(kinds().is_empty());
-        ok(hipModuleUnload(module));
-        for stream in [stream, other] {
-            ok(hipStreamDestroy(stream));
-        }
-        ok(hipEventDestroy(event));
+        ok(hipStreamDestroy(stream));
     }
 }

@@ -10,7 +10,7 @@ use crate::isa::Arch;
 use crate::loader::{Kernel, LoadError, Module};
 use arguments::Arguments;
 use group::{Group, GroupState};
-use isobit_simgpu_core::check::{Describe, Launch, Place};
+use isobit_simgpu_core::check::{Describe, Launch, Place, Violation};
 use isobit_simgpu_core::engine::{Engine, coordinates};
 use isobit_simgpu_core::finding::{Fault, Findings};
 use isobit_simgpu_core::memory::Memory;
@@ -25,6 +25,10 @@ pub const MAX_THREADS: u32 = 1024;
 /// They lie above what a host process can map.
 const SHARED_APERTURE: u32 = 0x0001_0000;
 const PRIVATE_APERTURE: u32 = 0x0002_0000;
+
+/// What AMD's cards report. They drop accesses outside group memory, let kernels write code, do not
+/// see where the private memory of a thread ends, and make accesses that are not aligned.
+const REPORTED: [Violation; 1] = [Violation::Outside];
 
 /// One simulated card.
 pub struct Gpu {
@@ -79,8 +83,8 @@ impl Gpu {
     /// read as zero).
     ///
     /// # Errors
-    /// A grid or block that the card does not accept; an instruction that cannot be executed.
-    /// Invalid accesses are findings, not errors.
+    /// A grid or block that the card does not accept; an instruction that cannot be executed; an
+    /// access outside every allocation, unless findings are only recorded.
     pub fn launch(
         &self,
         kernel: &Kernel,
@@ -124,7 +128,9 @@ impl Gpu {
             clock: &self.engine.clock,
             describe: &Names { kernel, grid, block, width: self.arch.wave_size() as u32 },
         };
-        self.engine.run(groups, self.arch.wave_size(), GroupState::new, |state, index| group.run(state, index))
+        let wave = self.arch.wave_size();
+        let ran = self.engine.run(groups, wave, GroupState::new, |state, index| group.run(state, index));
+        launch.outcome(ran, &REPORTED)
     }
 }
 

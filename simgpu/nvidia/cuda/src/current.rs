@@ -5,7 +5,7 @@ use crate::Code;
 use crate::card::card;
 use crate::error::{Error, Result, bail};
 use crate::process::Process;
-use isobit_simgpu_core::finding::{Fault, FaultKind};
+use isobit_simgpu_runtime_common::Sticky;
 use isobit_simgpu_runtime_common::handles::Handle;
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -26,15 +26,7 @@ pub(crate) struct Context {
     pub(crate) cache_config: AtomicI32,
     /// Values by `CUlimit`.
     pub(crate) limits: Mutex<HashMap<i32, usize>>,
-    failure: Mutex<Failure>,
-}
-
-/// The error of a failed context.
-#[derive(Debug, Default)]
-struct Failure {
-    error: Option<Error>,
-    /// Whether a caller has received the error. From then on, every caller receives it.
-    told: bool,
+    pub(crate) failure: Sticky,
 }
 
 /// What a context handle points to. The slot outlives the context, so that a handle to a destroyed
@@ -78,48 +70,19 @@ impl Context {
             flags: AtomicU32::new(flags),
             cache_config: AtomicI32::new(0),
             limits: Mutex::new(limits),
-            failure: Mutex::default(),
+            failure: Sticky::default(),
         })
-    }
-
-    /// Records that work of the context failed; the next call that waits reports it.
-    pub(crate) fn fail(&self, fault: &Fault) {
-        let code = match fault.kind() {
-            FaultKind::Failed => Code::LAUNCH_FAILURE,
-            FaultKind::Address => Code::ILLEGAL_ADDRESS,
-            FaultKind::Misaligned => Code::MISALIGNED_ADDRESS,
-            FaultKind::Instruction => Code::ILLEGAL_INSTRUCTION,
-            FaultKind::Assert => Code::ASSERT,
-        };
-        self.failure.lock().error.get_or_insert_with(|| Error::new(code, fault.to_string()));
     }
 
     /// Fails if a failure was already reported: a failed context then accepts no call except its
     /// destruction.
     pub(crate) fn check(&self) -> Result {
-        let failure = self.failure.lock();
-        match &failure.error {
-            Some(error) if failure.told => Err(error.clone()),
-            _ => Ok(()),
-        }
+        self.failure.check()
     }
 
     /// Finishes a call that waited: reports a failure of the context.
     pub(crate) fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
-        let mut failure = self.failure.lock();
-        // Copies and sets can fail too, and they do not know the context.
-        if let Err(error) = &outcome
-            && error.code == Code::LAUNCH_FAILURE
-        {
-            failure.error.get_or_insert_with(|| error.clone());
-        }
-        match failure.error.clone() {
-            Some(error) => {
-                failure.told = true;
-                Err(error)
-            }
-            None => outcome,
-        }
+        self.failure.settle(outcome)
     }
 }
 

@@ -70,11 +70,12 @@ impl Prepared {
 
     fn run(&self, process: &Process) -> std::result::Result<(), Fault> {
         let (kernel, context) = (&self.function.kernel, &self.function.context);
+        context.failure.run()?;
         let gpu = &process.cards[context.device].gpu;
         let Shape { grid, block, shared } = self.shape;
         gpu.launch(kernel, grid, block, shared, self.arguments.bytes()).inspect_err(|fault| {
             process.machine.tell_fault(&kernel.name, fault);
-            context.fail(fault);
+            context.failure.fail(fault);
         })
     }
 }

@@ -100,7 +100,7 @@ impl Process {
         let known: Vec<_> = Arch::ALL.into_iter().map(|arch| (arch.name(), arch)).collect();
         let archs = cards("ISOBIT_SIM_CUDA", &known, Arch::Sm80);
         // Each context has its own queues, and there is no context yet.
-        let machine = Machine::new(0, Code::NOT_INITIALIZED)?;
+        let machine = Machine::new("cuda", 0, Code::NOT_INITIALIZED)?;
         let install = |arch| {
             let (memory, findings) = (machine.memory.clone(), machine.findings.clone());
             let gpu = Gpu::new(arch, memory, findings, settings.threads, settings.approx);

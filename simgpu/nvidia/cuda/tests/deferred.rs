@@ -81,7 +81,7 @@ fn a_missing_wait_shows() {
         ok(cuMemsetD8Async(raced, 8, 16, s1));
         ok(cuMemFreeAsync(raced, s2));
         ok(cuStreamSynchronize(s2));
-        assert_eq!(cuStreamSynchronize(s1), Code::LAUNCH_FAILURE);
+        assert_eq!(cuStreamSynchronize(s1), Code::ILLEGAL_ADDRESS);
         assert_eq!(kinds(), ["out_of_bounds"]);
     }
 }

@@ -11,7 +11,7 @@ use crate::exec::row::LANES;
 use crate::module::{Approximation, Kernel, LoadError, Module};
 use arguments::Arguments;
 use block::{BlockState, Grid};
-use isobit_simgpu_core::check::Launch;
+use isobit_simgpu_core::check::{Launch, Violation};
 use isobit_simgpu_core::engine::Engine;
 use isobit_simgpu_core::finding::{Fault, Findings};
 use isobit_simgpu_core::memory::Memory;
@@ -20,6 +20,11 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use crate::module::MAX_THREADS;
+
+/// What NVIDIA's cards report, as `CUDA_ERROR_ILLEGAL_ADDRESS` and
+/// `CUDA_ERROR_MISALIGNED_ADDRESS`.
+const REPORTED: [Violation; 4] =
+    [Violation::Outside, Violation::OutsideOwn, Violation::ReadOnly, Violation::Misaligned];
 
 /// One simulated card.
 pub struct Gpu {
@@ -74,8 +79,8 @@ impl Gpu {
     /// shared memory and the argument buffer (missing bytes read as zero).
     ///
     /// # Errors
-    /// Fails if the card does not support the grid or block, or if an instruction cannot be
-    /// executed. Invalid accesses are findings, not errors.
+    /// Fails if the card does not support the grid or block, if an instruction cannot be executed,
+    /// or after an invalid access, unless findings are only recorded.
     pub fn launch(
         &self,
         kernel: &Kernel,
@@ -100,6 +105,7 @@ impl Gpu {
             describe: &Names { program, grid, block },
         };
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
-        self.engine.run(blocks, LANES, BlockState::new, |state, index| of_launch.run(state, index))
+        let ran = self.engine.run(blocks, LANES, BlockState::new, |state, index| of_launch.run(state, index));
+        launch.outcome(ran, &REPORTED)
     }
 }

@@ -104,7 +104,7 @@ fn tell(warp: &Warp, env: &Env<'_>, kind: FindingKind, lane: usize, offset: i64,
     let instruction = env.describe.instruction(warp.site());
     let thread = env.describe.thread(&warp.place(env), lane as u32);
     let buffer = format!("local memory of {} bytes of the thread", warp.private.bytes);
-    env.launch.findings().push(Finding {
+    env.launch.report(Finding {
         kind,
         kernel: env.launch.kernel().to_owned(),
         message: format!("{instruction}, {thread}: an access of {bytes} bytes at byte {offset} of the {buffer} {what}"),

@@ -26,6 +26,8 @@ fn deferred(test: &str, vendor: &str, body: impl FnOnce()) {
     let root = simulators().join(vendor);
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1").env("ISOBIT_SIM_DEFER", "1");
+    // Without order, kernels may read indices that are not there yet.
+    command.env("ISOBIT_SIM_FINDINGS", "record");
     command.env("LD_LIBRARY_PATH", root.join("lib")).env("ROCM_PATH", root).env_remove("ISOBIT_POOL");
     let output = command.output().unwrap();
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();

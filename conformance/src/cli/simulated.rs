@@ -173,6 +173,8 @@ impl Simulated {
             ("LD_LIBRARY_PATH", path),
             (self.vendor.card, self.arch.into()),
             ("ISOBIT_SIM_THREADS", threads.to_string().into()),
+            // After an invalid access, the other cases must still run.
+            ("ISOBIT_SIM_FINDINGS", "record".into()),
             (POOL_VARIABLE, pool),
         ];
         variables.extend(self.vendor.root.map(|variable| (variable, root.into())));

@@ -119,13 +119,15 @@ impl Installed {
 
     /// Returns a command that runs the calling test program again, with the simulator and only for
     /// one test. A test that needs the simulator runs this child and checks that it succeeds; in
-    /// the child, where [`inside`] is true, it does its work.
+    /// the child, where [`inside`] is true, it does its work. Findings are recorded there and are no
+    /// errors, so that a test can provoke one and go on.
     ///
     /// # Errors
     /// Fails if the path of this program cannot be determined.
     pub fn child(&self, test: &str) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe().context("the path of this program")?);
         command.args([test, "--exact", "--nocapture", "--include-ignored"]).env(INSIDE, "1");
+        command.env("ISOBIT_SIM_FINDINGS", "record");
         self.apply(&mut command);
         Ok(command)
     }

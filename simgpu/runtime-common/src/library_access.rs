@@ -31,3 +31,28 @@ pub(crate) fn during(function: impl FnOnce()) -> Result<(), Fault> {
     function();
     INVALID.take().map_or(Ok(()), Err)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobit_simgpu_core::memory::Kind;
+
+    #[test]
+    fn a_function_fails_if_a_card_would_report_its_access() {
+        let machine = Machine::new("cuda", 0, ()).unwrap();
+        let at = machine.memory.alloc(400, Kind::Device, "").unwrap();
+        let fault = |address: u64, bytes: usize| {
+            let called = during(|| {
+                assert!(check(&machine, at, 400, true, "gemm: C"));
+                assert_eq!(check(&machine, address, bytes, true, "gemm: A"), address == at);
+            });
+            called.err().map(|fault| (fault.kind(), fault.to_string()))
+        };
+        assert_eq!(fault(at, 400), None);
+        assert_eq!(fault(at + 396, 8), None, "within the rounding of the allocation");
+        let (kind, why) = fault(at + (64 << 20), 4).unwrap();
+        assert_eq!((kind, why.contains("gemm: A accesses 4 bytes")), (FaultKind::Address, true), "{why}");
+        assert_eq!(fault(at, 400), None, "a failure is not kept for the next function");
+        assert_eq!(machine.findings.counts().total(), 2);
+    }
+}

@@ -149,7 +149,7 @@ fn pairs_of_halves() {
                 let y = if n % 3 == 0 { x } else { y };
                 let (low, high) = (holds(name, order(a, b)), holds(name, order(x, y)));
                 let operands = [a | x << 16, b | y << 16];
-                assert_eq!(op.all([operands[0], operands[1], 1]), [low.into(), high.into()], "{name}");
+                assert_eq!(op.all([operands[0], operands[1], 1]), [u64::from(low), u64::from(high)], "{name}");
                 assert_eq!(op.all([operands[0], operands[1], 0]), [0, 0]);
                 let one = if ty == "f16x2" { 0x3c00 } else { 0x3f80 };
                 assert_eq!(set.one(operands), (u64::from(low) * one) | ((u64::from(high) * one) << 16));

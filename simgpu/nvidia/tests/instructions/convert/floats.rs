@@ -97,21 +97,21 @@ fn flushing_and_saturation() {
     let one = |text: &str, operands: &str, x: u64| Op::new(text, operands).one([x]);
     // A binary64 whose binary32 is subnormal.
     let tiny = 1e-40f64.to_bits();
-    assert_eq!(one("cvt.rn.f32.f64", "b32 b64", tiny), (1e-40f64 as f32).to_bits().into());
+    assert_eq!(one("cvt.rn.f32.f64", "b32 b64", tiny), u64::from((1e-40f64 as f32).to_bits()));
     assert_eq!(one("cvt.rn.ftz.f32.f64", "b32 b64", tiny), 0);
     assert_eq!(one("cvt.ftz.f64.f32", "b64 b32", 0x8000_0001), 1 << 63);
     assert_eq!(one("cvt.ftz.f32.f32", "b32 b32", 0x8000_0001), 0x8000_0000);
     assert_eq!(one("cvt.f32.f32", "b32 b32", 0x8000_0001), 0x8000_0001);
     // A subnormal binary16 is not subnormal in binary32.
-    assert_eq!(one("cvt.ftz.f32.f16", "b32 b16", 1), 2f32.powi(-24).to_bits().into());
+    assert_eq!(one("cvt.ftz.f32.f16", "b32 b16", 1), u64::from(2f32.powi(-24).to_bits()));
     for (x, want) in
         [(0.5, 0.5), (2.0, 1.0), (-1.0, 0.0), (-0.0, 0.0), (f32::NAN, 0.0), (f32::INFINITY, 1.0), (1.0, 1.0)]
     {
-        assert_eq!(one("cvt.sat.f32.f32", "b32 b32", x.to_bits().into()), f32::to_bits(want).into());
+        assert_eq!(one("cvt.sat.f32.f32", "b32 b32", x.to_bits().into()), u64::from(f32::to_bits(want)));
         assert_eq!(one("cvt.sat.f64.f32", "b64 b32", x.to_bits().into()), f64::from(want).to_bits());
         assert_eq!(
             one("cvt.rn.sat.f16.f32", "b16 b32", x.to_bits().into()),
-            half::f16::from_f32(want).to_bits().into()
+            u64::from(half::f16::from_f32(want).to_bits())
         );
     }
     assert_eq!(one("cvt.rn.sat.f32.s32", "b32 b32", 7), 0x3f80_0000);

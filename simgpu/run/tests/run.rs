@@ -34,7 +34,11 @@ impl Folder {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isobit-sim"));
         command.args(args).current_dir(self.0.path()).env("ISOBIT_SIMGPU", self.0.path());
-        command.env("ISOBIT_SIM_MEMORY", "1073741824").env_remove("ISOBIT_SIM_REPORT");
+        // The variables that the options set, which the user's environment may have.
+        for name in ["CUDA", "ROCM", "FINDINGS", "REPORT", "SUPPRESSIONS"] {
+            command.env_remove(format!("ISOBIT_SIM_{name}"));
+        }
+        command.env("ISOBIT_SIM_MEMORY", "1073741824");
         command
     }
 

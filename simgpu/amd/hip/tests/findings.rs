@@ -41,9 +41,13 @@ fn inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
+/// The variables under test, which the user's environment may have.
+const TESTED: [&str; 3] = ["ISOBIT_SIM_FINDINGS", "ISOBIT_SIM_REPORT", "ISOBIT_SIM_SUPPRESSIONS"];
+
 /// Runs a test of this program in a process with these variables.
 fn child(test: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
+    TESTED.iter().for_each(|name| _ = command.env_remove(name));
     command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1").env("ISOBIT_SIM_MEMORY", "1073741824");
     command.env("ISOBIT_SIM_ROCM", "gfx90a,gfx90a").envs(variables.iter().copied()).output().unwrap()
 }

@@ -31,9 +31,13 @@ fn inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
+/// The variables under test, which the user's environment may have.
+const TESTED: [&str; 3] = ["ISOBIT_SIM_FINDINGS", "ISOBIT_SIM_REPORT", "ISOBIT_SIM_SUPPRESSIONS"];
+
 /// Runs a test of this program in a process with these variables.
 fn child(test: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
+    TESTED.iter().for_each(|name| _ = command.env_remove(name));
     command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1").env("ISOBIT_SIM_MEMORY", "1073741824");
     command.env("ISOBIT_SIM_CUDA", "sm_80,sm_90").envs(variables.iter().copied()).output().unwrap()
 }
@@ -267,6 +271,7 @@ fn no_output_of_a_program_is_lost() {
     let library = std::env::current_exe().unwrap().with_file_name("libisobit_simgpu_cuda.so");
     assert!(library.exists(), "cargo builds {} with the tests", library.display());
     let mut python = Command::new("python3");
+    TESTED.iter().for_each(|name| _ = python.env_remove(name));
     python.arg(script).arg(&library).env("ISOBIT_SIM_MEMORY", "1073741824");
     let Ok(output) = python.output() else {
         assert!(std::env::var_os("CI").is_none(), "there is no python3");

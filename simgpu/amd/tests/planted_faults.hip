@@ -98,3 +98,25 @@ template <bool ATOMIC> DEVICE void last_block(const u32* in, u32* out, u32* coun
 // Four blocks; the block that finishes last sums the results of all.
 KERNEL void last_block_by_atomic(const u32* in, u32* out, u32* count) { last_block<true>(in, out, count); }
 KERNEL void last_block_by_number(const u32* in, u32* out, u32* count) { last_block<false>(in, out, count); }
+
+// Loads of three words that are made as one of four, as compilers make them where the alignment
+// shows that the fourth word cannot fault. With `first` 4 it lies past the end of seven words.
+typedef u32 u32x4 __attribute__((ext_vector_type(4)));
+KERNEL void three_words_as_four(const u32* in, u32* out, u64 first) {
+    u32x4 words = *(const u32x4*)(in + first + 4 * thread());
+    for (u32 i = 0; i < 4; ++i) out[4 * thread() + i] = words[i];
+}
+
+KERNEL void three_shared_words_as_four(const u32* in, u32* out, u64 first) {
+    SHARED __attribute__((aligned(16))) u32 seven[7];
+    if (thread() < 7) seven[thread()] = in[thread()];
+    barrier();
+    u32x4 words = *(const u32x4*)(seven + first);
+    for (u32 i = 0; i < 4 && thread() == 0; ++i) out[i] = words[i];
+}
+
+// Stores four words where `out` has room for three.
+KERNEL void store_four_words(const u32* in, u32* out, u64 first) {
+    u32x4 words = {in[0], in[1], in[2], in[3]};
+    *(u32x4*)(out + first + 4 * thread()) = words;
+}

@@ -62,6 +62,31 @@ fn accesses_outside_of_a_buffer() {
 }
 
 #[test]
+fn loads_that_reach_past_the_end() {
+    on_every_card(|card, arch| {
+        let (input, out) = (card.upload(&[0u32, 1, 2, 5, 3, 4, 97]), card.upload(&[9u32; 4]));
+        for (kernel, threads, load) in [
+            ("three_words_as_four", 1, &["global_load", "s_load"][..]),
+            ("three_shared_words_as_four", 32, &["ds_"][..]),
+        ] {
+            assert_eq!(card.findings(kernel, 1, threads, &[input, out, 0]), []);
+            assert_eq!(card.download::<u32>(out, 4), [0, 1, 2, 5], "{kernel}");
+            // The three words in bounds are right; the fourth reads as zero.
+            let found = card.findings(kernel, 1, threads, &[input, out, 4]);
+            only(&found, FindingKind::OverRead, kernel, load, arch);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].buffer.contains("28 bytes") & [16, 24].contains(&found[0].offset), "{found:?}");
+            assert_eq!(card.download::<u32>(out, 4), [3, 4, 97, 0], "{kernel}");
+        }
+        let small = card.upload(&[9u32; 7]);
+        assert_eq!(card.findings("store_four_words", 1, 1, &[input, small, 0]), []);
+        let found = card.findings("store_four_words", 1, 1, &[input, small, 4]);
+        only(&found, FindingKind::OutOfBounds, "store_four_words", &["global_store"], arch);
+        assert_eq!(card.download::<u32>(small, 7), [0, 1, 2, 5, 0, 1, 2]);
+    });
+}
+
+#[test]
 fn reads_of_what_nothing_wrote() {
     on_every_card(|card, arch| {
         let (empty, out) = (card.uninitialised(4 * N), card.uninitialised(4 * N));

@@ -18,11 +18,11 @@ use suppress::Suppressions;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// An access to bytes outside every live allocation, or a write to read-only bytes. The access
-    /// was not made.
+    /// An access to bytes outside every live allocation, or a write to read-only bytes. Only bytes
+    /// inside were accessed, and none by an atomic; the others read as zero.
     OutOfBounds,
     /// A read that starts in an allocation and ends in the bytes by which a GPU rounds its size up.
-    /// A GPU reads what lies there; the program must not depend on it.
+    /// A GPU reads what lies there, here it is zero; the program must not depend on it.
     OverRead,
     /// A read of bytes that nothing has written.
     UninitialisedRead,

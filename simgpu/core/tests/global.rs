@@ -33,6 +33,7 @@ fn one_element_outside_on_either_side_is_found_and_named() {
     // Four bytes of which the last two are outside.
     let (checked, findings) = access(&memory, Access::Store, &[buffer + 398], 4);
     assert_eq!((checked.lanes, findings[0].kind, findings[0].offset), (0, FindingKind::OutOfBounds, 398));
+    assert_eq!(checked.clipped, 1);
     assert!(findings[0].message.contains("2 bytes beyond its end"), "{}", findings[0].message);
 
     let (checked, findings) = access(&memory, Access::Load, &[u64::MAX - 3, 0, 0x7fff_0000_0000], 4);
@@ -153,7 +154,10 @@ fn scalar_loads_are_checked_too() {
     assert!(findings.is_empty());
     assert!(launch.check_uniform(&HERE, 2, buffer + 32, 4, 4, &mut cache, &Names));
     assert!(!launch.check_uniform(&HERE, 3, buffer + 48, 32, 4, &mut cache, &Names));
-    assert_eq!(kinds(&findings.take()), [FindingKind::UninitialisedRead, FindingKind::OutOfBounds]);
+    assert_eq!(launch.part(Access::Load, buffer + 48, 32).map(|part| part.bytes), Some(16));
+    assert!(!launch.check_uniform(&HERE, 4, buffer + 64, 4, 4, &mut cache, &Names));
+    let (unwritten, over) = (FindingKind::UninitialisedRead, FindingKind::OverRead);
+    assert_eq!(kinds(&findings.take()), [unwritten, over, unwritten, FindingKind::OutOfBounds]);
 }
 
 #[test]

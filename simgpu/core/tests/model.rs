@@ -106,15 +106,34 @@ proptest! {
             let made = |address: u64| inside(address) && (!what.is_atomic() || aligned(address));
             let lanes = addresses.iter().enumerate().fold(0u64, |mask, (lane, a)| mask | u64::from(made(*a)) << lane);
             prop_assert_eq!(checked.lanes, lanes);
-            prop_assert_eq!(has(FindingKind::OutOfBounds), addresses.iter().any(|a| !inside(*a)));
-            prop_assert_eq!(has(FindingKind::Misaligned), addresses.iter().any(|a| inside(*a) && !aligned(*a)));
-            let made_at: Vec<u64> = addresses.iter().copied().filter(|a| made(*a)).collect();
+            let reached = |address: u64| range(address).any(|byte| model.contains_key(&byte));
+            let in_part = |address: u64| what != Access::Atomic && !inside(address) && reached(address);
+            let clipped = |address: u64| match in_part(address) {
+                true => !what.is_atomic() || aligned(address),
+                false => !inside(address) && !what.writes(),
+            };
+            let lanes = addresses.iter().enumerate().fold(0u64, |mask, (lane, a)| mask | u64::from(clipped(*a)) << lane);
+            prop_assert_eq!(checked.clipped, lanes);
+            // A load that starts in an allocation and ends before its next multiple of 256 bytes.
+            let over = |address: u64| {
+                let rounded = |(base, size): &(u64, usize)| *base + size.div_ceil(256) as u64 * 256;
+                let starts = |(base, size): &&(u64, usize)| (*base..*base + *size as u64).contains(&address);
+                let end = live.iter().find(starts).map(rounded);
+                !what.writes() && !inside(address) && end.is_some_and(|end| address + u64::from(bytes) <= end)
+            };
+            prop_assert_eq!(has(FindingKind::OverRead), addresses.iter().any(|a| over(*a)));
+            prop_assert_eq!(has(FindingKind::OutOfBounds), addresses.iter().any(|a| !inside(*a) && !over(*a)));
+            let crooked = |address: u64| (inside(address) || in_part(address)) && !aligned(address);
+            prop_assert_eq!(has(FindingKind::Misaligned), addresses.iter().any(|a| crooked(*a)));
+            let made_at: Vec<u64> = addresses.iter().copied().filter(|a| made(*a) || clipped(*a)).collect();
             // Lanes run one after the other: an atomic initialises what a later lane reads.
             let mut unwritten = false;
             for address in made_at {
-                unwritten |= what.reads() && range(address).any(|byte| !model[&byte]);
+                let bytes = || range(address).filter(|byte| model.contains_key(byte)).collect::<Vec<_>>();
+                unwritten |= what.reads() && bytes().iter().any(|byte| !model[byte]);
                 if what.writes() {
-                    model.extend(range(address).map(|byte| (byte, true)));
+                    let written = bytes();
+                    model.extend(written.into_iter().map(|byte| (byte, true)));
                 }
             }
             prop_assert_eq!(has(FindingKind::UninitialisedRead), unwritten);

@@ -33,6 +33,15 @@ impl Arch {
         }
     }
 
+    /// Returns the number of bytes in units of which blocks get shared memory, as in NVIDIA's
+    /// `cuda_occupancy.h`.
+    pub fn shared_unit(self) -> u32 {
+        match self {
+            Self::Sm75 => 256,
+            Self::Sm80 | Self::Sm90 => 128,
+        }
+    }
+
     /// Returns the maximum bytes of shared memory per block, including the opt-in part.
     pub fn shared_bytes(self) -> u32 {
         match self {

@@ -19,6 +19,9 @@ use std::sync::Arc;
 
 /// The group memory of a compute unit in bytes, on all simulated cards.
 pub const LDS_BYTES: u32 = 64 << 10;
+/// Blocks get group memory in units of this number of bytes, on all simulated cards
+/// (`GRANULATED_LDS_SIZE` in LLVM's user guide for AMDGPU).
+const LDS_UNIT: u32 = 512;
 /// The largest number of threads per block.
 pub const MAX_THREADS: u32 = 1024;
 /// The high halves of the addresses through which generic pointers reach group and private memory.
@@ -116,7 +119,8 @@ impl Gpu {
         let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
         let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg)?;
         let launch =
-            Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, kernel.granules, kernel.atomics);
+            Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, kernel.granules, kernel.atomics)
+                .with_local_unit(LDS_UNIT);
         let group = Group {
             kernel,
             launch: &launch,

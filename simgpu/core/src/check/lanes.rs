@@ -1,10 +1,13 @@
 //! The check lane by lane, for scattered accesses and for accesses with an error.
 
+use super::part::{Part, global_error};
 use super::report::{Subject, other};
 use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache, Violation};
 use crate::finding::FindingKind;
-use crate::memory::Named;
+use crate::memory::{Allocation, Named};
 use crate::race::tag;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// One instruction of one wave.
 pub(super) struct Wave<'a> {
@@ -50,6 +53,31 @@ impl Wrong {
     }
 }
 
+/// The lanes with bytes outside of memory.
+#[derive(Default)]
+pub(crate) struct Outside {
+    beyond: Wrong,
+    over: Wrong,
+}
+
+impl Outside {
+    pub(crate) fn add(&mut self, kind: FindingKind, lane: u32, say: impl FnOnce() -> (Named, String)) {
+        let wrong = if kind == FindingKind::OverRead { &mut self.over } else { &mut self.beyond };
+        wrong.add(lane, say);
+    }
+
+    /// See [`Wrong::note`]; an over-read is not a violation.
+    pub(crate) fn note(&self, violation: Violation, launch: &Launch<'_>, subject: &Subject<'_>) {
+        self.beyond.note(violation, launch, subject);
+    }
+
+    /// See [`Wrong::tell`].
+    pub(crate) fn tell(self, launch: &Launch<'_>, subject: &Subject<'_>) {
+        self.beyond.tell(FindingKind::OutOfBounds, launch, subject);
+        self.over.tell(FindingKind::OverRead, launch, subject);
+    }
+}
+
 /// Iterates over the lanes of a mask, in ascending order.
 #[inline(always)]
 pub fn lanes_of(mut mask: u64) -> impl Iterator<Item = u32> {
@@ -68,9 +96,10 @@ impl Launch<'_> {
         let me = tag::of(self.track.dispatch, who);
         let shadow = self.track.shadow;
         let length = u64::from(bytes);
-        let mut lanes = wave.mask;
+        let (mut lanes, mut parts, mut clipped) = (wave.mask, 0, 0);
         let mut violation = None;
-        let (mut outside, mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong, Wrong)>::default();
+        let mut outside = Outside::default();
+        let (mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong)>::default();
         for lane in lanes_of(doubtful) {
             let address = wave.addresses[lane as usize];
             if !cache.holds(self.id, address)
@@ -78,23 +107,24 @@ impl Launch<'_> {
             {
                 *cache = self.site_cache(found.base, found.bytes, found.kind);
             }
+            // The bytes that are accessed.
+            let (mut start, mut count) = (address, length);
             let inside = cache.holds(self.id, address) && length <= cache.end - address;
             if !inside {
                 lanes &= !(1 << lane);
                 if !self.table.rounded(address, length) {
                     violation = Some(Violation::Outside);
                 }
-                outside.add(lane, || {
-                    let named = self.memory.name(address, length);
-                    let what = format!("is {}", named.place);
-                    (named, what)
-                });
-                continue;
+                let part = self.check_outside(wave, lane, cache, &mut outside);
+                clipped |= u64::from(part.is_some() || !writes) << lane;
+                let Some(part) = part else { continue };
+                parts |= 1 << lane;
+                (start, count) = (part.address, part.bytes as u64);
             }
             if writes && !cache.writable {
                 lanes &= !(1 << lane);
                 violation.get_or_insert(Violation::ReadOnly);
-                outside.add(lane, || {
+                outside.add(FindingKind::OutOfBounds, lane, || {
                     self.said(address, length, |place| format!("is {place}, which kernels may only read"))
                 });
                 continue;
@@ -108,26 +138,27 @@ impl Launch<'_> {
                 crooked.add(lane, say);
                 if access.is_atomic() {
                     lanes &= !(1 << lane);
+                    (parts, clipped) = (parts & !(1 << lane), clipped & !(1 << lane));
                     continue;
                 }
             }
             if cache.constant {
                 continue;
             }
-            let offset = address - self.memory.start();
+            let offset = start - self.memory.start();
             // SAFETY: one live allocation contains the bytes, so their shadow is committed.
             unsafe {
-                if access.reads() && !cache.initialised && !shadow.initialised(offset, length) {
+                if access.reads() && !cache.initialised && !shadow.initialised(offset, count) {
                     unwritten.add(lane, || {
-                        let at = shadow.first_unwritten(offset, length).unwrap_or(offset);
+                        let at = shadow.first_unwritten(offset, count).unwrap_or(offset);
                         self.said(self.memory.start() + at, 1, |place| format!("reads uninitialised memory, {place}"))
                     });
                 }
                 if writes {
-                    shadow.set_initialised(offset, length, true);
+                    shadow.set_initialised(offset, count, true);
                 }
                 if aligned {
-                    self.check_race(me, wave, lane, offset, &mut raced);
+                    self.check_race(me, wave, lane, offset..offset + count, &mut raced);
                 }
             }
         }
@@ -136,18 +167,40 @@ impl Launch<'_> {
             outside.note(violation, self, &subject);
         }
         crooked.note(Violation::Misaligned, self, &subject);
-        outside.tell(FindingKind::OutOfBounds, self, &subject);
+        outside.tell(self, &subject);
         crooked.tell(FindingKind::Misaligned, self, &subject);
         unwritten.tell(FindingKind::UninitialisedRead, self, &subject);
         raced.tell(FindingKind::Race, self, &subject);
-        let overlap = if access == Access::Store { overlapping(lanes, wave.addresses, length) } else { 0 };
+        let made = lanes | parts;
+        let overlap = if access == Access::Store { overlapping(made, wave.addresses, length) } else { 0 };
         let ticket = match &self.order {
             Some(order) if access.is_atomic() => {
-                order.begin(who, lanes_of(lanes).map(|lane| wave.addresses[lane as usize]))
+                order.begin(who, lanes_of(made).map(|lane| wave.addresses[lane as usize]))
             }
             _ => Default::default(),
         };
-        Checked { lanes, overlap, ticket }
+        Checked { lanes, clipped, overlap, ticket }
+    }
+
+    /// Notes the error of a lane whose bytes no allocation contains as a whole. Returns the part
+    /// that may be accessed all the same, whose allocation `cache` holds then.
+    #[cold]
+    fn check_outside(&self, wave: &Wave<'_>, lane: u32, cache: &mut SiteCache, outside: &mut Outside) -> Option<Part> {
+        let (address, bytes) = (wave.addresses[lane as usize], u64::from(wave.bytes));
+        let reached = self.table.reached(address, bytes);
+        let error = |found: &Arc<Allocation>| global_error(wave.access, &found.range(), address, bytes);
+        let kind = reached.map_or(FindingKind::OutOfBounds, error);
+        outside.add(kind, lane, || {
+            let named = self.memory.name(address, bytes);
+            let what = format!("is {}", named.place);
+            (named, what)
+        });
+        if wave.access == Access::Atomic {
+            return None;
+        }
+        let found = reached?;
+        *cache = self.site_cache(found.base, found.bytes, found.kind);
+        self.part(wave.access, address, wave.bytes)
     }
 
     /// Checks rows of lanes whose accesses are contiguous or identical. Returns the lanes of rows
@@ -176,12 +229,12 @@ impl Launch<'_> {
     }
 
     /// # Safety
-    /// One live allocation must contain the bytes of the lane.
+    /// One live allocation must contain the bytes.
     #[inline(always)]
-    unsafe fn check_race(&self, me: u64, wave: &Wave<'_>, lane: u32, offset: u64, raced: &mut Wrong) {
-        let end = offset + u64::from(wave.bytes);
+    unsafe fn check_race(&self, me: u64, wave: &Wave<'_>, lane: u32, offsets: Range<u64>, raced: &mut Wrong) {
+        let (offset, end) = (offsets.start, offsets.end);
         let mut at = offset;
-        // SAFETY: the caller promises that one live allocation contains the bytes of the lane.
+        // SAFETY: the caller promises that one live allocation contains the bytes.
         while let Some(clash) = unsafe { self.track.note(me, wave.access, at, end) } {
             let place = tag::place(clash.other);
             let any_wave = clash.was == Access::Load && clash.other & tag::MANY_WAVES != 0;

@@ -5,6 +5,7 @@
 //! creates the findings.
 
 pub(crate) mod lanes;
+pub mod part;
 pub(crate) mod report;
 mod violation;
 
@@ -138,7 +139,11 @@ impl SiteCache {
 pub struct Checked {
     /// The lanes whose access may be made.
     pub lanes: u64,
-    /// For a store: lanes that write a byte that an earlier lane of `lanes` also writes. This is a
+    /// Further lanes, whose access may be made only to its [`Part`](part::Part) inside of memory.
+    /// It is made with [`apart`](part::apart). For a load, they include lanes that are wholly
+    /// outside, because those read zeros.
+    pub clipped: u64,
+    /// For a store: lanes that write a byte that an earlier lane also writes. This is a
     /// race unless both write the same value, which only the caller knows. The caller reports it
     /// with [`Launch::overlapping`].
     pub overlap: u64,
@@ -153,6 +158,7 @@ pub struct Launch<'a> {
     table: Arc<Table>,
     track: Track<'a>,
     local_granule: u32,
+    local_unit: u32,
     order: Option<Order>,
     id: u64,
     violations: Violations,
@@ -185,6 +191,7 @@ impl<'a> Launch<'a> {
                 granule: log(granules.global),
             },
             local_granule: log(granules.local),
+            local_unit: 1,
             order: atomics.then(Order::default),
             id: LAUNCHES.fetch_add(1, Ordering::Relaxed),
             violations: Violations::default(),
@@ -296,7 +303,7 @@ impl<'a> Launch<'a> {
     }
 
     /// Checks a load of `bytes` bytes at one address by a whole wave, such as a scalar load.
-    /// Returns whether it may be made.
+    /// Returns whether it may be made; if not, it may be made to its [`part`](Self::part).
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn check_uniform(
@@ -338,6 +345,11 @@ impl<'a> Launch<'a> {
 
     pub(crate) fn order(&self) -> Option<&Order> {
         self.order.as_ref()
+    }
+
+    /// Returns the number of bytes in units of which the card allocates local memory.
+    pub(crate) fn local_unit(&self) -> u32 {
+        self.local_unit
     }
 
     /// Returns the binary logarithm of the size of a granule of local memory.

@@ -3,14 +3,16 @@
 mod record;
 mod rows;
 
-use crate::check::lanes::{Wrong, lanes_of, overlapping};
+use crate::check::lanes::{Outside, Wrong, lanes_of, overlapping};
+use crate::check::part::{Part, error};
 use crate::check::report::{Subject, other};
 use crate::check::{Access, Checked, Describe, LANES, Launch, Place, Violation};
 use crate::finding::FindingKind;
-use crate::memory::{Named, ROUNDING, written};
+use crate::memory::{Named, written};
 use crate::race::atomic_order::Order;
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
+use std::ops::Range;
 
 /// Local memory, which is reused by one group after the other.
 pub struct Local {
@@ -115,6 +117,12 @@ impl Local {
         let mut step = self.record.step(who, access);
         address & u64::from(align - 1) == 0
             && self.note(&mut step, access, address as usize, bytes, launch.local_granule())
+    }
+
+    /// Returns the part of an access that lies inside. An address in the upper half of the 32 bits is
+    /// a negative one.
+    pub fn part(&self, address: u32, bytes: u32) -> Option<Part> {
+        Part::of(0..self.bytes as u64, i64::from(address as i32) as u64, bytes.into())
     }
 
     /// Marks `bytes` bytes at `address` as uninitialised. They must be inside the memory.
@@ -241,43 +249,55 @@ impl Local {
         let (access, bytes) = (subject.access, subject.bytes as usize);
         let step = self.record.step(subject.who, access);
         let buffer = format!("local memory of {} bytes", self.bytes);
-        let named = |at: usize| Named {
-            buffer: buffer.clone(),
-            offset: at as i64,
-            place: format!("at byte {at} of the {buffer}"),
-        };
-        let said = |at: usize, what: String| (named(at), what);
-        let mut lanes = mask;
+        let named =
+            |at: i64| Named { buffer: buffer.clone(), offset: at, place: format!("at byte {at} of the {buffer}") };
+        let said = |at: i64, what: String| (named(at), what);
+        let (mut lanes, mut parts, mut clipped) = (mask, 0, 0);
         let mut violated = false;
-        let (mut outside, mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong, Wrong)>::default();
+        let mut outside = Outside::default();
+        let (mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong)>::default();
         for lane in lanes_of(mask) {
-            let at = addresses[lane as usize] as usize;
+            let address = addresses[lane as usize];
+            let signed = i64::from(address as i32);
+            // The bytes that are accessed.
+            let (mut at, mut count) = (address as usize, bytes);
             if at + bytes > self.bytes {
                 lanes &= !(1 << lane);
-                violated |= at + bytes > self.bytes.next_multiple_of(ROUNDING as usize);
-                outside.add(lane, || said(at, format!("is {}, and reaches beyond its end", named(at).place)));
-                continue;
+                violated |= at + bytes > self.bytes.next_multiple_of(launch.local_unit() as usize);
+                let kind =
+                    error(access, &(0..self.bytes as u64), launch.local_unit().into(), signed as u64, bytes as u64);
+                outside.add(kind, lane, || {
+                    let reaches = if signed < 0 { "starts before its first byte" } else { "reaches beyond its end" };
+                    said(signed, format!("is {}, and {reaches}", named(signed).place))
+                });
+                let part = self.part(address, subject.bytes).filter(|_| access != Access::Atomic);
+                clipped |= u64::from(part.is_some() || !access.writes()) << lane;
+                let Some(part) = part else { continue };
+                parts |= 1 << lane;
+                (at, count) = (part.address as usize, part.bytes);
             }
-            let aligned = at & (align as usize - 1) == 0;
+            let aligned = address & (align - 1) == 0;
             if !aligned {
-                crooked.add(lane, || said(at, format!("is {}, not aligned to {align}", named(at).place)));
+                crooked.add(lane, || said(signed, format!("is {}, not aligned to {align}", named(signed).place)));
                 if access.is_atomic() {
                     lanes &= !(1 << lane);
+                    (parts, clipped) = (parts & !(1 << lane), clipped & !(1 << lane));
                     continue;
                 }
             }
-            let init = &mut self.init[at..at + bytes];
+            let init = &mut self.init[at..at + count];
             if access.reads()
                 && let Some(byte) = init.iter().position(|b| *b == 0)
             {
-                unwritten
-                    .add(lane, || said(at + byte, format!("reads uninitialised memory, {}", named(at + byte).place)));
+                let byte = (at + byte) as i64;
+                unwritten.add(lane, || said(byte, format!("reads uninitialised memory, {}", named(byte).place)));
             }
             if access.writes() {
                 init.fill(1);
             }
             if aligned && !self.solo {
-                self.check_race(&step, subject, at, launch, |at, what| {
+                self.check_race(&step, subject, at..at + count, launch, |at, what| {
+                    let at = at as i64;
                     raced.add(lane, || said(at, format!("races with {what}, {}", named(at).place)))
                 });
             }
@@ -286,37 +306,38 @@ impl Local {
             outside.note(Violation::OutsideOwn, launch, subject);
         }
         crooked.note(Violation::Misaligned, launch, subject);
-        outside.tell(FindingKind::OutOfBounds, launch, subject);
+        outside.tell(launch, subject);
         crooked.tell(FindingKind::Misaligned, launch, subject);
         unwritten.tell(FindingKind::UninitialisedRead, launch, subject);
         raced.tell(FindingKind::Race, launch, subject);
-        let overlap = if access == Access::Store { overlapping(lanes, addresses, bytes as u64) } else { 0 };
+        let made = lanes | parts;
+        let overlap = if access == Access::Store { overlapping(made, addresses, bytes as u64) } else { 0 };
         if access.is_atomic()
             && let Some(order) = launch.order()
         {
             // All waves of the group run on this thread, so the atomic can be treated as already
             // performed.
             let key = |lane: u32| u64::from(addresses[lane as usize]) | u64::from(subject.who.group) << 24 | 1 << 63;
-            order.done(order.begin(subject.who, lanes_of(lanes).map(key)));
+            order.done(order.begin(subject.who, lanes_of(made).map(key)));
         }
-        Checked { lanes, overlap, ..Checked::default() }
+        Checked { lanes, clipped, overlap, ..Checked::default() }
     }
 
     fn check_race(
         &mut self,
         step: &Step,
         subject: &Subject<'_>,
-        start: usize,
+        bytes: Range<usize>,
         launch: &Launch<'_>,
         mut tell: impl FnMut(usize, String),
     ) {
         let granule = launch.local_granule();
-        for at in start >> granule..=(start + subject.bytes as usize - 1) >> granule {
+        for at in bytes.start >> granule..=(bytes.end - 1) >> granule {
             let Some(clash) = self.record.clash(step, at, subject.who) else { continue };
             let ordered = |order: &Order| order.ordered(&clash.place, clash.any_wave, false, subject.who);
             if clash.exact && !launch.order().is_some_and(ordered) {
                 let other = other(clash.was, &clash.place, clash.any_wave, false, subject.who);
-                tell((at << granule).max(start), other);
+                tell((at << granule).max(bytes.start), other);
             }
         }
     }

@@ -10,8 +10,8 @@ mod reserve;
 mod shadow;
 mod table;
 
+pub(crate) use ranges::ALIGN;
 pub(crate) use shadow::{BLOCK, Shadow, written};
-pub(crate) use table::ROUNDING;
 pub use table::{Named, Table};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
@@ -20,6 +20,7 @@ use reserve::Reservation;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The purpose of an allocation.
@@ -49,6 +50,13 @@ pub struct Allocation {
     pub number: u64,
     /// The name given by the caller; may be empty.
     pub name: String,
+}
+
+impl Allocation {
+    /// Returns the addresses of its bytes.
+    pub fn range(&self) -> Range<u64> {
+        self.base..self.base + self.bytes
+    }
 }
 
 impl fmt::Display for Allocation {

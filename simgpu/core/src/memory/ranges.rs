@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The alignment of every allocation, in bytes.
-pub(super) const ALIGN: u64 = 256;
+pub(crate) const ALIGN: u64 = 256;
 /// The minimum number of bytes between two allocations that belong to neither.
 pub(super) const RED_ZONE: u64 = 1024;
 /// Freed bytes in quarantine, as a fraction of the capacity, and at most. The shadow of a byte

@@ -1,14 +1,10 @@
 //! A snapshot of the allocations, for the checks of a launch and for naming addresses.
 
-use super::{Allocation, Kind};
+use super::{ALIGN, Allocation, Kind};
 use std::sync::Arc;
 
 /// An address within this many bytes of an allocation is described relative to it.
 const NEAR: u64 = 1 << 20;
-
-/// A GPU rounds the size of an allocation up to a multiple of this, and does not notice an access
-/// to the bytes between.
-pub(crate) const ROUNDING: u64 = 256;
 
 /// The allocations at one moment, by address.
 #[derive(Debug, Default)]
@@ -45,11 +41,19 @@ impl Table {
     }
 
     /// Whether the `bytes` bytes at `address` lie in an allocation whose size is rounded up as on a
-    /// GPU.
+    /// GPU, which does not notice an access to the bytes between.
     pub(crate) fn rounded(&self, address: u64, bytes: u64) -> bool {
         let after = self.bounds.partition_point(|(base, _)| *base <= address);
         let Some((_, end)) = after.checked_sub(1).map(|at| self.bounds[at]) else { return false };
-        address.checked_add(bytes).is_some_and(|last| last <= end.next_multiple_of(ROUNDING))
+        address.checked_add(bytes).is_some_and(|last| last <= end.next_multiple_of(ALIGN))
+    }
+
+    /// Returns the allocation that contains at least one of the `bytes` bytes at `address`, of which
+    /// there is only one: the gaps between allocations are wider than any access.
+    pub fn reached(&self, address: u64, bytes: u64) -> Option<&Arc<Allocation>> {
+        let after = self.bounds.partition_point(|(base, _)| *base < address.saturating_add(bytes));
+        let at = after.checked_sub(1)?;
+        (address < self.bounds[at].1).then(|| &self.live[at])
     }
 
     /// Returns the description of the `bytes` bytes at `address`, by the live allocations.

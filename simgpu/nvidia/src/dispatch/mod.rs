@@ -93,7 +93,8 @@ impl Gpu {
         let filled = self.arguments.fill(kernel.argument_bytes(), arguments)?;
         let program = &*kernel.program;
         let launch =
-            Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, program.granules, program.atomics);
+            Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, program.granules, program.atomics)
+                .with_local_unit(self.arch.shared_unit());
         let of_launch = Grid {
             kernel,
             launch: &launch,

@@ -65,15 +65,44 @@ impl Space for Buffer {
         };
         // Loads outside the resource return zero, and stores there are ignored.
         let at = vector.map(|v| u64::from(v) + u64::from(offset));
-        let inside = |lane: usize| at[lane] + u64::from(scalar) + u64::from(form.bytes) <= u64::from(raw.bytes);
-        let reached = mask & (0..64).fold(0, |lanes, lane| lanes | u64::from(inside(lane)) << lane);
-        zero(wave, step, form, mask & !reached);
+        let inside = |lane: usize, bytes: u32| at[lane] + u64::from(scalar) + u64::from(bytes) <= u64::from(raw.bytes);
+        let reaching =
+            |bytes: u32| mask & (0..64).fold(0, |lanes, lane| lanes | u64::from(inside(lane, bytes)) << lane);
+        let whole = reaching(form.bytes);
         let addresses = at.map(|at| raw.base.wrapping_add(at).wrapping_add(scalar.into()));
-        if reached != 0 {
-            checked_access::global(wave, step, env, form, reached, &addresses);
+        if whole != mask {
+            partly_outside(wave, step, env, form, mask & !whole, &addresses, reaching);
+        }
+        if whole != 0 {
+            checked_access::global(wave, step, env, form, whole, &addresses);
         }
         Flow::Next
     }
+}
+
+/// Handles lanes that do not lie in their resource as a whole. A load or store of several words is
+/// compared with the end word by word; `reaching` returns the lanes whose first bytes, of this
+/// number, lie inside.
+#[cold]
+fn partly_outside(
+    wave: &mut Wave,
+    step: &Step,
+    env: &mut Env<'_>,
+    form: &Form,
+    mut lanes: u64,
+    addresses: &[u64; LANES],
+    reaching: impl Fn(u32) -> u64,
+) {
+    if form.access != Access::Atomic {
+        for bytes in (1..form.bytes.div_ceil(4)).rev().map(|words| 4 * words) {
+            let part = lanes & reaching(bytes);
+            if part != 0 {
+                checked_access::first_bytes(wave, step, env, form, bytes, part, addresses);
+                lanes &= !part;
+            }
+        }
+    }
+    zero(wave, step, form, lanes);
 }
 
 /// Handles lanes that access memory outside their resource: loads return zero, and stores are

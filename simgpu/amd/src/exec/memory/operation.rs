@@ -157,7 +157,7 @@ impl<U: Unit> Operation for Store<U> {
 }
 
 /// Returns the first lane of `overlap` whose bytes differ from those that an earlier lane of
-/// `lanes` stores in the same place.
+/// `lanes` stores in the same place. `stored` says whether a lane stores the byte at an address.
 #[cold]
 pub fn disagreeing(
     wave: &mut Wave,
@@ -166,17 +166,19 @@ pub fn disagreeing(
     lanes: u64,
     overlap: u64,
     address: impl Fn(usize) -> u64,
+    stored: impl Fn(usize, u64) -> bool,
 ) -> Option<usize> {
-    let mut stored = [[0u8; 4 * MOST]; LANES];
-    let places: Places = stored.each_mut().map(|bytes| bytes.as_mut_ptr());
+    let mut values = [[0u8; 4 * MOST]; LANES];
+    let places: Places = values.each_mut().map(|bytes| bytes.as_mut_ptr());
     // SAFETY: a store writes at most its registers, and every lane has room for the maximum number
     // of them.
     unsafe { (form.lanes)(wave, step, lanes, &places) };
     let end = |lane: usize| address(lane) + u64::from(form.bytes);
-    let byte = |lane: usize, at: u64| stored[lane][(at - address(lane)) as usize];
+    let byte = |lane: usize, at: u64| values[lane][(at - address(lane)) as usize];
     let clashes = |lane: usize, other: usize| {
         let both = address(lane).max(address(other))..end(lane).min(end(other));
-        both.into_iter().any(|at| byte(lane, at) != byte(other, at))
+        let differs = |at: u64| byte(lane, at) != byte(other, at);
+        both.into_iter().any(|at| differs(at) && stored(lane, at) && stored(other, at))
     };
     let before = |lane: u32| lanes_of(lanes & ((1 << lane) - 1));
     let found = lanes_of(overlap).find(|lane| before(*lane).any(|other| clashes(*lane as usize, other as usize)));

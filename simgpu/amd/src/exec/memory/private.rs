@@ -3,6 +3,7 @@
 
 use super::operation::Form;
 use crate::exec::{Env, Wave};
+use isobit_simgpu_core::check::part::Part;
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
 
@@ -36,19 +37,32 @@ impl Private {
     }
 }
 
-/// Returns the lanes whose access is allowed. Reports invalid accesses, and marks written bytes as
-/// initialised.
-pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) -> u64 {
+/// Returns the part of an access that lies in the `memory` bytes of a lane. An address in the upper
+/// half of the 32 bits is a negative one.
+pub fn part(memory: usize, address: u32, bytes: u32) -> Option<Part> {
+    Part::of(0..memory as u64, i64::from(address as i32) as u64, bytes.into())
+}
+
+/// Returns the lanes whose access is allowed, and those of which only a [`part`] is. Reports
+/// invalid accesses, and marks written bytes as initialised.
+pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) -> (u64, u64) {
     let &Form { access, bytes, align, .. } = form;
     let stride = wave.private.bytes_per_lane as usize;
-    let mut lanes = mask;
+    let (mut lanes, mut clipped) = (mask, 0);
     let mut wrong: Option<(FindingKind, usize, &str)> = None;
     for lane in lanes_of(mask).map(|lane| lane as usize) {
         let at = addresses[lane & 63] as usize;
-        if at + bytes as usize > stride {
+        let mut inside = at..at + bytes as usize;
+        if inside.end > stride {
             lanes &= !(1 << lane);
-            wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies outside"));
-            continue;
+            let part = part(stride, addresses[lane & 63], bytes).filter(|_| access != Access::Atomic);
+            clipped |= u64::from(part.is_some() || !access.writes()) << lane;
+            let Some(part) = part else {
+                wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies outside"));
+                continue;
+            };
+            wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies partly outside"));
+            inside = part.address as usize..part.address as usize + part.bytes;
         }
         if !at.is_multiple_of(align as usize) {
             wrong.get_or_insert((FindingKind::Misaligned, lane, "is misaligned"));
@@ -57,7 +71,7 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
                 continue;
             }
         }
-        let init = &mut wave.private.init[lane * stride + at..][..bytes as usize];
+        let init = &mut wave.private.init[lane * stride..][inside];
         if access != Access::Store && init.contains(&0) {
             wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads uninitialised memory"));
         }
@@ -68,7 +82,7 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
     if let Some((kind, lane, what)) = wrong {
         tell(wave, env, kind, lane, i64::from(addresses[lane & 63] as i32), bytes, what);
     }
-    lanes
+    (lanes, clipped)
 }
 
 #[cold]

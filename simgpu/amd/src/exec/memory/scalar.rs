@@ -6,6 +6,7 @@ use crate::exec::value::Kind;
 use crate::exec::wave::SITE_CACHES;
 use crate::exec::{Env, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand, sreg};
+use isobit_simgpu_core::check::Access;
 use std::sync::atomic::Ordering;
 
 /// Indices of a step's scalars: the base (or the resource's first half) and the offset register.
@@ -51,6 +52,10 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
                 // kernel has a race, which the checks report.
                 *word = unsafe { (address as *const u32).add(i).read() };
             }
+        } else if let Some(part) = env.launch.part(Access::Load, address, 4 * count as u32) {
+            let to = words.as_mut_ptr().cast::<u8>().wrapping_add(part.skipped);
+            // SAFETY: the part lies in a live allocation, and `words` has room for the whole access.
+            unsafe { to.copy_from_nonoverlapping(part.address as *const u8, part.bytes) };
         }
     }
     if step.sdst != sreg::NULL {

@@ -2,6 +2,7 @@
 
 mod atomics;
 mod faults;
+mod partial;
 mod scalar;
 mod share;
 mod vector;
@@ -119,7 +120,7 @@ impl Rig {
             return (Flow::Fault, Some(why.to_string()));
         }
         let clock = AtomicU64::new(40);
-        let launch = Launch::new("test", &self.memory, &self.findings, 1, true);
+        let launch = Launch::new("test", &self.memory, &self.findings, 1, true).with_local_unit(512);
         let mut env = Env {
             program: &program,
             launch: &launch,

@@ -73,9 +73,9 @@ fn loads_from_nowhere_are_found() {
         let base = rig.buffer(64);
         rig.set_scalar_pair(60, base);
         let mut inst = inst("s_load_b64", Encoding::Smem, S(20), &[S(60), Operand::None]);
-        inst.imm = 60;
+        inst.imm = 64;
         let found = rig.findings(&inst);
-        assert_eq!((found.len(), found[0].kind, found[0].offset), (1, FindingKind::OutOfBounds, 60));
+        assert_eq!((found.len(), found[0].kind, found[0].offset), (1, FindingKind::OutOfBounds, 64));
         assert_eq!(rig.wave.s[20..22], [0, 0]);
     });
 }

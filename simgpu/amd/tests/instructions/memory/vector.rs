@@ -6,9 +6,9 @@ use isobit_simgpu_core::check::{Access, Place};
 
 /// The contents of the registers after a load of these bytes, with the first register's old value:
 /// as the ISA documents describe the instructions.
-type Loaded = fn(&[u8], u32) -> Vec<u32>;
+pub(super) type Loaded = fn(&[u8], u32) -> Vec<u32>;
 
-fn le(b: &[u8]) -> Vec<u32> {
+pub(super) fn le(b: &[u8]) -> Vec<u32> {
     b.chunks(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()
 }
 
@@ -16,7 +16,7 @@ fn half(b: &[u8]) -> u32 {
     u32::from(b[0]) + 256 * u32::from(b[1])
 }
 
-const LOADS: [(&str, usize, Loaded); 14] = [
+pub(super) const LOADS: [(&str, usize, Loaded); 14] = [
     ("load_u8", 1, |b, _| vec![u32::from(b[0])]),
     ("load_i8", 1, |b, _| vec![i32::from(b[0] as i8) as u32]),
     ("load_u16", 2, |b, _| vec![half(b)]),
@@ -35,7 +35,7 @@ const LOADS: [(&str, usize, Loaded); 14] = [
 
 /// The bytes that a store writes to memory, as a range of its registers' bytes: the start and the
 /// number.
-const STORES: [(&str, usize, usize); 8] = [
+pub(super) const STORES: [(&str, usize, usize); 8] = [
     ("store_b8", 0, 1),
     ("store_b16", 0, 2),
     ("store_b32", 0, 4),
@@ -48,7 +48,7 @@ const STORES: [(&str, usize, usize); 8] = [
 
 /// A way of addressing: how a lane's offset in a memory is expressed in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     Global,
     GlobalBase,
     Flat,
@@ -60,7 +60,7 @@ enum Way {
     Raw,
 }
 
-const WAYS: [Way; 9] = [
+pub(super) const WAYS: [Way; 9] = [
     Way::Global,
     Way::GlobalBase,
     Way::Flat,
@@ -73,7 +73,7 @@ const WAYS: [Way; 9] = [
 ];
 
 const ADDRESS: u16 = 2;
-const DATA: u16 = 8;
+pub(super) const DATA: u16 = 8;
 const BASE: u8 = 20;
 const RESOURCE: u8 = 40;
 
@@ -92,13 +92,13 @@ impl Way {
         }
     }
 
-    fn private(self) -> bool {
+    pub(super) fn private(self) -> bool {
         matches!(self, Self::FlatPrivate | Self::Scratch | Self::ScratchBase | Self::Swizzled)
     }
 
     /// Returns the instruction, and sets registers so that lane `l` accesses byte `offsets[l]` of
     /// its memory.
-    fn access(self, rig: &mut Rig, base: u64, rest: &str, load: bool, offsets: &[u64]) -> Inst {
+    pub(super) fn access(self, rig: &mut Rig, base: u64, rest: &str, load: bool, offsets: &[u64]) -> Inst {
         let (prefix, encoding) = self.prefix();
         let address = V(ADDRESS);
         let scalar = match self {

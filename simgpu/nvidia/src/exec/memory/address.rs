@@ -1,7 +1,7 @@
 //! Address operands: their parts, the memory that they refer to, and the addresses of all lanes.
 
-use super::checked_access;
 use super::operation::Form;
+use super::{arguments, checked_access};
 use crate::exec::lane::row;
 use crate::exec::{Env, Exec, Flow, LANES, Place, Program, Step, Warp};
 use crate::lower::{Location, Lower, Modifiers};
@@ -178,7 +178,7 @@ fn run<const MEMORY: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flo
         GLOBAL => checked_access::global(warp, env, form, mask, &addresses),
         SHARED => checked_access::shared(warp, env, form, mask, &addresses),
         LOCAL => checked_access::local(warp, env, form, mask, &addresses),
-        ARGUMENTS => checked_access::arguments(warp, env, form, mask, &addresses),
+        ARGUMENTS => arguments::load(warp, env, form, mask, &addresses),
         _ => checked_access::generic(warp, env, form, mask, &addresses),
     }
     Flow::Next

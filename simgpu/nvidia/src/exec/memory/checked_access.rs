@@ -1,11 +1,11 @@
 //! Accesses of lanes to the memories: checks each access, then performs it for the lanes that pass.
 
-use super::operation::{Form, disagreeing, lanes_in, stored};
+use super::operation::{Form, Lanes, Places, disagreeing, stored};
 use super::{APERTURE, LOCAL_APERTURE, SHARED_APERTURE, private};
 use crate::exec::warp::SITE_CACHES;
 use crate::exec::{Env, LANES, Warp};
+use isobit_simgpu_core::check::part::{Part, apart};
 use isobit_simgpu_core::check::{Access, Checked, LANES as CHECKED_LANES};
-use isobit_simgpu_core::finding::{Finding, FindingKind};
 
 /// The pattern of a warp's accesses, if it is a simple one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,18 +82,51 @@ pub fn global(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addres
 #[inline(never)]
 fn scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     let checked = check_scattered(warp, env, form.access, (form.bytes, form.align), mask, addresses);
-    let lanes = checked.lanes as u32;
-    // SAFETY: the check found the bytes of these lanes in live allocations; as for rows.
-    unsafe { (form.lanes)(warp, env.program, form, lanes, &addresses.map(|address| address as *mut u8)) };
+    let lanes = (checked.lanes | checked.clipped) as u32;
+    let places = addresses.map(|address| address as *mut u8);
+    if checked.clipped == 0 {
+        // SAFETY: the check found the bytes of these lanes in live allocations; as for rows.
+        unsafe { (form.lanes)(warp, env.program, form, lanes, &places) };
+    } else {
+        let launch = env.launch;
+        let part = |lane: usize| {
+            let part = launch.part(form.access, addresses[lane], form.bytes)?;
+            Some((part, part.address as *mut u8))
+        };
+        // SAFETY: as above, for the clipped lanes with regard to their parts.
+        unsafe { partly(warp, env, form, form.lanes, (lanes, checked.clipped as u32), &places, part) };
+    }
     if form.access.is_atomic() {
         env.launch.performed(&checked);
     }
+    let inside = |at: u64| env.launch.table().find(at).is_some();
     if checked.overlap != 0
         && let stored = stored(warp, env.program, form, lanes)
-        && let Some(lane) = disagreeing(&stored, form.bytes, lanes, checked.overlap, addresses)
+        && let Some(lane) = disagreeing(&stored, form.bytes, lanes, checked.overlap, addresses, inside)
     {
         let place = warp.place(env);
         env.launch.overlapping(&place, warp.site(), lane as u32, addresses[lane], form.bytes, env.describe);
+    }
+}
+
+/// Runs a form for lanes of which the `clipped` ones lie only partly in memory.
+///
+/// # Safety
+/// The requirements of [`apart`] for the clipped lanes, and those of `run` for the others.
+pub(super) unsafe fn partly(
+    warp: &mut Warp,
+    env: &Env<'_>,
+    form: &Form,
+    run: Lanes,
+    (lanes, clipped): (u32, u32),
+    places: &Places,
+    part: impl Fn(usize) -> Option<(Part, *mut u8)>,
+) {
+    let program = env.program;
+    // SAFETY: the caller meets the requirements of the form for lanes that are not clipped. The
+    // others get copies, which are as long as any form's access.
+    unsafe {
+        apart(form.access, clipped.into(), places, part, |places| run(warp, program, form, lanes, places));
     }
 }
 
@@ -148,15 +181,25 @@ pub fn shared(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addres
 #[inline(never)]
 fn shared_scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     let checked = check_shared(warp, env, form.access, (form.bytes, form.align), mask, addresses);
-    let lanes = checked.lanes as u32;
+    let lanes = (checked.lanes | checked.clipped) as u32;
     let start = env.shared.bytes_mut().as_mut_ptr();
     let places = addresses.map(|address| start.wrapping_add(address as usize));
-    // SAFETY: the check found the bytes of these lanes inside, and only this host thread accesses
-    // them.
-    unsafe { (form.shared)(warp, env.program, form, lanes, &places) };
+    if checked.clipped == 0 {
+        // SAFETY: the check found the bytes of these lanes inside, and only this host thread
+        // accesses them.
+        unsafe { (form.shared)(warp, env.program, form, lanes, &places) };
+    } else {
+        let part = |lane: usize| {
+            let part = env.shared.part(low(addresses[lane]), form.bytes)?;
+            Some((part, start.wrapping_add(part.address as usize)))
+        };
+        // SAFETY: as above, for the clipped lanes with regard to their parts.
+        unsafe { partly(warp, env, form, form.shared, (lanes, checked.clipped as u32), &places, part) };
+    }
+    let inside = |at: u64| at < env.shared.bytes().len() as u64;
     if checked.overlap != 0
         && let stored = stored(warp, env.program, form, lanes)
-        && let Some(lane) = disagreeing(&stored, form.bytes, lanes, checked.overlap, addresses)
+        && let Some(lane) = disagreeing(&stored, form.bytes, lanes, checked.overlap, addresses, inside)
     {
         let (place, at) = (warp.place(env), addresses[lane] as u32);
         env.shared.overlapping(&place, warp.site(), lane as u32, at, form.bytes, env.launch, env.describe);
@@ -180,67 +223,32 @@ pub fn check_shared(
     env.shared.check(&place, access, warp.site(), mask.into(), &all, bytes, align, env.launch, env.describe)
 }
 
-/// Returns an address in shared or local memory as 32 bits; a larger address becomes the largest
-/// 32-bit one, which is out of bounds.
+/// Returns an address in shared or local memory as 32 bits, of which the upper half are negative
+/// addresses. An address that does not fit becomes the largest positive one, which is out of bounds.
 #[inline(always)]
 pub fn low(address: u64) -> u32 {
-    address.min(u32::MAX.into()) as u32
+    const NEGATIVE: u64 = 1 << 31;
+    let fits = address.wrapping_add(NEGATIVE) < NEGATIVE + (1 << 32);
+    if fits { address as u32 } else { i32::MAX as u32 }
 }
 
 /// Accesses local memory, by address within each thread's memory.
 #[inline(always)]
 pub fn local(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
-    let lanes = private::check(warp, env, form, mask, addresses);
+    let (lanes, clipped) = private::check(warp, env, form, mask, addresses);
     let places = warp.private.places(addresses);
-    // SAFETY: the check found the bytes of these lanes inside each lane's memory.
-    unsafe { (form.lanes)(warp, env.program, form, lanes, &places) };
-}
-
-/// Reads the argument buffer, by offset.
-#[inline(always)]
-pub fn arguments(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
-    let end = env.arguments.len() as u64;
-    let fits = |at: u64| at.is_multiple_of(form.align.into()) && at <= end && u64::from(form.bytes) <= end - at;
-    let start = env.arguments.as_ptr().cast_mut();
-    if let (Shape::Same(at), Some(same)) = (shape(mask, addresses, form.bytes), form.same)
-        && fits(at)
-    {
-        // SAFETY: the bytes are inside the buffer, and a form that has `same` only loads.
-        unsafe { same(warp, env.program, form, mask, start.wrapping_add(at as usize)) };
+    if clipped == 0 {
+        // SAFETY: the check found the bytes of these lanes inside each lane's memory.
+        unsafe { (form.lanes)(warp, env.program, form, lanes, &places) };
         return;
     }
-    let mut lanes = mask;
-    for lane in lanes_in(mask).filter(|lane| !fits(addresses[*lane])) {
-        if lanes == mask {
-            outside_of_arguments(warp, env, form, lane, addresses[lane]);
-        }
-        lanes &= !(1 << lane);
-    }
-    let places = addresses.map(|at| start.wrapping_add(at as usize));
-    // SAFETY: the bytes of these lanes are inside the buffer, and lowering rejects forms that write
-    // it.
-    unsafe { (form.lanes)(warp, env.program, form, lanes, &places) };
-}
-
-#[cold]
-fn outside_of_arguments(warp: &Warp, env: &Env<'_>, form: &Form, lane: usize, at: u64) {
-    let instruction = env.describe.instruction(warp.site());
-    let thread = env.describe.thread(&warp.place(env), lane as u32);
-    let buffer = format!("argument buffer of {} bytes", env.arguments.len());
-    let (kind, what) = match at.is_multiple_of(form.align.into()) {
-        true => (FindingKind::OutOfBounds, "lies outside"),
-        false => (FindingKind::Misaligned, "is misaligned"),
+    let (starts, bytes) = (warp.private.places(&[0; LANES]), warp.private.bytes());
+    let part = |lane: usize| {
+        let part = private::part(bytes, addresses[lane], form.bytes)?;
+        Some((part, starts[lane].wrapping_add(part.address as usize)))
     };
-    let bytes = form.bytes;
-    env.launch.findings().push(Finding {
-        kind,
-        kernel: env.launch.kernel().to_owned(),
-        message: format!("{instruction}, {thread}: a load of {bytes} bytes at byte {at} of the {buffer} {what}"),
-        instruction,
-        thread,
-        buffer,
-        offset: at as i64,
-    });
+    // SAFETY: as above, for the clipped lanes with regard to their parts.
+    unsafe { partly(warp, env, form, form.lanes, (lanes | clipped, clipped), &places, part) };
 }
 
 /// Accesses generic addresses: those in the apertures refer to shared and local memory, all others

@@ -8,7 +8,7 @@
 //! written.
 
 use super::address::{address, addresses};
-use super::checked_access;
+use super::checked_access::{self, low};
 use super::load_store::take_hints;
 use super::operation::{Form, lanes_in};
 use super::pending::{form, take, wait};
@@ -140,9 +140,11 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         return Flow::Fault;
     }
     let checked = checked_access::check_shared(warp, env, Access::Store, (store.bytes, store.align), mask, &to);
-    let mask = checked.lanes as u32;
+    let (mask, clipped) = ((checked.lanes | checked.clipped) as u32, checked.clipped as u32);
     for lane in lanes_in(mask) {
-        env.shared.forget(to[lane] as u32, store.bytes);
+        if let Some(part) = env.shared.part(low(to[lane]), store.bytes) {
+            env.shared.forget(part.address as u32, part.bytes as u32);
+        }
     }
     warp.pending.ask(warp.pc, store.bytes, to);
     let mut left = mask;
@@ -160,6 +162,11 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         }
     }
     copied |= warp.pending.taken();
-    warp.pending.asked(copied);
+    for lane in lanes_in(copied & clipped) {
+        if let Some(part) = env.shared.part(low(to[lane]), store.bytes) {
+            warp.pending.asked_part(lane, part);
+        }
+    }
+    warp.pending.asked(copied & !clipped);
     Flow::Next
 }

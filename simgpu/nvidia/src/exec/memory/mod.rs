@@ -7,6 +7,7 @@
 //! `order` describes.
 
 mod address;
+mod arguments;
 mod atomic;
 mod atomic_op;
 mod checked_access;

@@ -102,14 +102,21 @@ pub fn stored(warp: &mut Warp, program: &Program, form: &Form, lanes: u32) -> St
 }
 
 /// Returns the first lane of `overlap` whose `bytes` bytes differ from what an earlier lane of
-/// `lanes` stores at the same address.
+/// `lanes` stores at the same address. Only bytes that are `inside` of memory count.
 #[cold]
-pub fn disagreeing(stored: &Stored, bytes: u32, lanes: u32, overlap: u64, address: &[u64; LANES]) -> Option<usize> {
+pub fn disagreeing(
+    stored: &Stored,
+    bytes: u32,
+    lanes: u32,
+    overlap: u64,
+    address: &[u64; LANES],
+    inside: impl Fn(u64) -> bool,
+) -> Option<usize> {
     let byte = |lane: usize, at: u64| stored[lane][(at - address[lane]) as usize];
     let clashes = |lane: usize, other: usize| {
         let start = address[lane].max(address[other]);
         let end = address[lane].min(address[other]) + u64::from(bytes);
-        (start..end).any(|at| byte(lane, at) != byte(other, at))
+        (start..end).any(|at| byte(lane, at) != byte(other, at) && inside(at))
     };
     lanes_in(overlap as u32).find(|&lane| lanes_in(lanes & ((1 << lane) - 1)).any(|other| clashes(lane, other)))
 }

@@ -5,6 +5,7 @@ use super::checked_access;
 use super::operation::{Form, Lanes, MOST, Places, lanes_in};
 use crate::exec::{Env, LANES, Place, Program, Warp};
 use isobit_simgpu_core::check::Access;
+use isobit_simgpu_core::check::part::Part;
 
 /// Maximum bytes that one lane copies.
 const COPY: usize = 16;
@@ -44,7 +45,8 @@ pub fn form(access: Access, bytes: u32, lanes: Lanes) -> Form {
     Form {
         access,
         bytes,
-        align: bytes,
+        // The part of a copy that lies in shared memory may have any size.
+        align: 1 << bytes.trailing_zeros(),
         offset: 0,
         narrow: false,
         count: 0,
@@ -88,6 +90,15 @@ impl Pending {
     /// Starts the copies of an instruction; `take` fills them and [`asked`](Self::asked) ends them.
     pub fn ask(&mut self, pc: usize, size: u32, to: [u64; LANES]) {
         self.current = Copies { pc, size, to, groups: [OPEN; LANES], ..Copies::default() };
+    }
+
+    /// Adds the copy of a lane of the instruction of which only a part lies in shared memory. The
+    /// copy is of this part alone, so that the wait does not report the rest a second time.
+    pub fn asked_part(&mut self, lane: usize, part: Part) {
+        let mut copies = self.current.clone();
+        (copies.lanes, copies.size, copies.to[lane]) = (1 << lane, part.bytes as u32, part.address);
+        copies.bytes[lane].rotate_left(part.skipped);
+        self.copies.push(copies);
     }
 
     /// Ends the copies of an instruction, for these lanes.

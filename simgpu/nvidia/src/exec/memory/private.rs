@@ -5,6 +5,7 @@ use super::checked_access::low;
 use super::operation::{Form, Places, lanes_in};
 use crate::exec::{Env, LANES, Warp};
 use isobit_simgpu_core::check::Access;
+use isobit_simgpu_core::check::part::Part;
 use isobit_simgpu_core::finding::{Finding, FindingKind};
 
 /// Local memory; the bytes of each thread are contiguous.
@@ -28,6 +29,11 @@ impl Private {
         self.written.resize(self.bytes, 0);
     }
 
+    /// Returns the number of bytes of a thread.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn stride(&self) -> usize {
         self.bytes.next_multiple_of(16)
     }
@@ -39,9 +45,14 @@ impl Private {
     }
 }
 
-/// Returns the lanes whose access is valid; reports invalid accesses, and marks written bytes as
-/// initialised.
-pub fn check(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> u32 {
+/// Returns the part of an access at an address in a thread's memory that lies inside.
+pub fn part(memory: usize, address: u64, bytes: u32) -> Option<Part> {
+    Part::of(0..memory as u64, i64::from(low(address) as i32) as u64, bytes.into())
+}
+
+/// Returns the lanes whose access is valid, and those of which only a [`part`] may be made. Reports
+/// invalid accesses, and marks written bytes as initialised.
+pub fn check(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> (u32, u32) {
     let first = low(addresses[mask.trailing_zeros() as usize & 31]) as usize;
     let places = addresses.iter().enumerate().fold(0, |places, (lane, address)| {
         let active = u64::from(mask >> lane & 1).wrapping_neg();
@@ -55,26 +66,34 @@ pub fn check(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: 
     {
         if !form.access.reads() {
             written.iter_mut().for_each(|lanes| *lanes |= mask);
-            return mask;
+            return (mask, 0);
         }
         if !form.access.writes() && written.iter().fold(mask, |all, lanes| all & lanes) == mask {
-            return mask;
+            return (mask, 0);
         }
     }
     check_lanes(warp, env, form, mask, addresses)
 }
 
-fn check_lanes(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> u32 {
+fn check_lanes(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> (u32, u32) {
     let &Form { access, bytes, align, .. } = form;
-    let mut lanes = mask;
+    let (mut lanes, mut clipped) = (mask, 0);
     let mut wrong: Option<(FindingKind, usize, &str)> = None;
     for lane in lanes_in(mask) {
         let at = low(addresses[lane]) as usize;
-        let Some(written) = warp.private.written.get_mut(at..at + bytes as usize) else {
+        let mut inside = at..at + bytes as usize;
+        if inside.end > warp.private.bytes {
             lanes &= !(1 << lane);
-            wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies outside"));
-            continue;
-        };
+            let part = part(warp.private.bytes, addresses[lane], bytes).filter(|_| access != Access::Atomic);
+            clipped |= u32::from(part.is_some() || !access.writes()) << lane;
+            let Some(part) = part else {
+                wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies outside"));
+                continue;
+            };
+            wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies partly outside"));
+            inside = part.address as usize..part.address as usize + part.bytes;
+        }
+        let written = &mut warp.private.written[inside];
         if access == Access::Atomic {
             lanes &= !(1 << lane);
             wrong.get_or_insert((
@@ -96,7 +115,7 @@ fn check_lanes(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses
     if let Some((kind, lane, what)) = wrong {
         tell(warp, env, kind, lane, addresses[lane] as i64, bytes, what);
     }
-    lanes
+    (lanes, clipped)
 }
 
 #[cold]

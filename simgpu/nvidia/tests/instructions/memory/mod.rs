@@ -5,4 +5,5 @@ mod copies;
 mod faults;
 mod matrices;
 mod moves;
+mod partial;
 mod races;

@@ -146,12 +146,12 @@ impl Rig {
 
     /// Fills shared memory with random bytes.
     pub fn fill_shared(&mut self) {
-        let addresses = std::array::from_fn(|lane| (lane * BYTES / 64) as u32);
         let launch = Launch::new("fill", &self.memory, &self.findings, 4, true);
         self.warp.epoch += 1;
         let place = Place { epoch: self.warp.epoch, ..Place::default() };
         let store = isobit_simgpu_core::check::Access::Store;
-        self.shared.check(&place, store, 0, u64::MAX, &addresses, (BYTES / 64) as u32, 4, &launch, &Names);
+        let bytes = self.shared.bytes().len() as u32;
+        self.shared.check(&place, store, 0, 1, &[0; 64], bytes, 1, &launch, &Names);
         self.shared.bytes_mut().fill_with(|| self.random.next() as u8);
     }
 
@@ -213,7 +213,8 @@ impl Rig {
         };
         let program: &Program = &mut program;
         let clock = AtomicU64::new(1 << 40);
-        let launch = Launch::new("test", &self.memory, &self.findings, program.granules, program.atomics);
+        let launch =
+            Launch::new("test", &self.memory, &self.findings, program.granules, program.atomics).with_local_unit(128);
         let mut env = Env {
             program,
             launch: &launch,

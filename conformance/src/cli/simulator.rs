@@ -97,6 +97,8 @@ fn sighting(written: WrittenFinding) -> Sighting {
     let some = |text: String| Some(text).filter(|t| !t.is_empty());
     // The simulator names a single access; the report names the count.
     let kind = match written.kind.as_str() {
+        // A card makes an over-read without an error, but it is outside of the allocation.
+        "over_read" => "out_of_bounds",
         "uninitialised_read" => "uninitialised_reads",
         "race" => "races",
         "divergent_barrier" => "divergent_barriers",

@@ -22,7 +22,7 @@ fn a_load_within_the_rounding_is_an_over_read() {
     let _next = memory.alloc(28, Kind::Pinned, "").unwrap();
     let (checked, findings) = access(&memory, Access::Load, &[buffer, buffer + 16, buffer + 32], 16);
     assert_eq!((checked.lanes, checked.clipped), (0b001, 0b110));
-    // The third lane starts past the end, and so is out of bounds although it stays in the rounding.
+    // The third lane starts past the end, and so is out of bounds in spite of the rounding.
     assert_eq!(kinds(&findings), [OutOfBounds, OverRead]);
     assert_eq!((findings[0].offset, findings[0].thread.as_str()), (32, "g0 w0 l2"));
     let found = &findings[1];

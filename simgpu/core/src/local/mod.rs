@@ -119,8 +119,8 @@ impl Local {
             && self.note(&mut step, access, address as usize, bytes, launch.local_granule())
     }
 
-    /// Returns the part of an access that lies inside. An address in the upper half of the 32 bits is
-    /// a negative one.
+    /// Returns the part of an access that lies inside. An address in the upper half of the 32 bits
+    /// is a negative one.
     pub fn part(&self, address: u32, bytes: u32) -> Option<Part> {
         Part::of(0..self.bytes as u64, i64::from(address as i32) as u64, bytes.into())
     }

@@ -48,8 +48,8 @@ impl Table {
         address.checked_add(bytes).is_some_and(|last| last <= end.next_multiple_of(ALIGN))
     }
 
-    /// Returns the allocation that contains at least one of the `bytes` bytes at `address`, of which
-    /// there is only one: the gaps between allocations are wider than any access.
+    /// Returns the allocation that contains at least one of the `bytes` bytes at `address`. There
+    /// is only one, because the gaps between allocations are wider than any access.
     pub fn reached(&self, address: u64, bytes: u64) -> Option<&Arc<Allocation>> {
         let after = self.bounds.partition_point(|(base, _)| *base < address.saturating_add(bytes));
         let at = after.checked_sub(1)?;

@@ -22,9 +22,6 @@ pub type BlockToShared = unsafe extern "C" fn(c_int) -> usize;
 const REGISTERS_STEP: u32 = 256;
 const PARTS: u32 = 4;
 
-/// Shared memory is allocated to blocks in units of this number of bytes.
-const SHARED_STEP: usize = 128;
-
 /// A kernel on its card.
 struct On {
     card: &'static Card,
@@ -51,7 +48,7 @@ impl On {
     /// Returns the number of blocks that a multiprocessor holds, limited by shared memory.
     fn blocks_by_shared(&self, dynamic: usize) -> u32 {
         let each = self.function.kernel.shared_bytes as usize + dynamic + self.card.shared_reserved as usize;
-        let each = each.next_multiple_of(SHARED_STEP);
+        let each = each.next_multiple_of(self.card.arch.shared_unit() as usize);
         (self.card.shared_per_multiprocessor as usize).checked_div(each).map_or(u32::MAX, |blocks| blocks as u32)
     }
 

@@ -54,7 +54,7 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
             }
         } else if let Some(part) = env.launch.part(Access::Load, address, 4 * count as u32) {
             let to = words.as_mut_ptr().cast::<u8>().wrapping_add(part.skipped);
-            // SAFETY: the part lies in a live allocation, and `words` has room for the whole access.
+            // SAFETY: the part lies in a live allocation, and `words` has room for all of it.
             unsafe { to.copy_from_nonoverlapping(part.address as *const u8, part.bytes) };
         }
     }

@@ -274,3 +274,14 @@ pub fn past_the_end(card: &Card) {
     launch!(card, "saxpy", config(1, 128, 0), &1f32, &x, &mut y, &101u32);
     card.stream.synchronize().unwrap();
 }
+
+/// Loads that NVRTC widens past the end of a buffer of 28 bytes, which has no more than the values.
+pub fn last_three(card: &Card) {
+    let seven = card.stream.clone_htod(&[0f32, 1.0, 2.0, 5.0, 3.0, 4.0, 97.0]).unwrap();
+    let mut out = card.stream.alloc_zeros::<f32>(3).unwrap();
+    launch!(card, "last_three", config(1, 1, 0), &seven, &mut out);
+    assert_eq!(card.stream.clone_dtoh(&out).unwrap(), [3.0, 4.0, 97.0]);
+    let mut out = card.stream.alloc_zeros::<f32>(3).unwrap();
+    launch!(card, "last_three_shared", config(1, 32, 0), &seven, &mut out);
+    assert_eq!(card.stream.clone_dtoh(&out).unwrap(), [3.0, 4.0, 97.0]);
+}

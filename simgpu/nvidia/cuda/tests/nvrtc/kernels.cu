@@ -198,3 +198,18 @@ extern "C" __global__ void locked(u32* lock, volatile u32* total) {
         }
     }
 }
+
+// NVRTC loads the last three of seven aligned elements as four.
+extern "C" __global__ void last_three(const float* __restrict__ seven, float* __restrict__ out) {
+    const float* s = (const float*)__builtin_assume_aligned(seven, 16);
+    for (int i = 0; i < 3; ++i) out[i] = s[4 + i];
+}
+
+extern "C" __global__ void last_three_shared(const float* seven, float* out) {
+    __shared__ __align__(16) float s[7];
+    if (threadIdx.x < 7) s[threadIdx.x] = seven[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 3; ++i) out[i] = s[4 + i];
+    }
+}

@@ -82,6 +82,10 @@ fn run(library: &Path) {
     }
     let report = report::take(library).unwrap();
     assert!(report.contains("\"findings\":[]"), "{report}");
+    // What a card does without an error is a finding of its own.
+    cases::last_three(&card);
+    let report = report::take(library).unwrap();
+    assert_eq!((report.matches("over_read").count(), report.matches("out_of_bounds").count()), (2, 0), "{report}");
     // The report names the source line of the fault.
     cases::past_the_end(&card);
     let report = report::take(library).unwrap();

@@ -224,7 +224,7 @@ pub fn check_shared(
 }
 
 /// Returns an address in shared or local memory as 32 bits, of which the upper half are negative
-/// addresses. An address that does not fit becomes the largest positive one, which is out of bounds.
+/// addresses. One that does not fit becomes the largest positive one, which is out of bounds.
 #[inline(always)]
 pub fn low(address: u64) -> u32 {
     const NEGATIVE: u64 = 1 << 31;

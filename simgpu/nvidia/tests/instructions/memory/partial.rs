@@ -165,7 +165,7 @@ fn loads_read_what_lies_inside() {
                 for inside in insides(all) {
                     let (start, contents) = filled(&mut rig, memory, 64 + inside);
                     let (names, list) = registers(count, size);
-                    // The row starts inside, the third lane reaches past the end; and that lane alone.
+                    // The third lane of the row reaches past the end. Then that lane alone.
                     for active in [u32::MAX, 1 << 2] {
                         rig.fill();
                         let offset = |lane: usize| 64 + (lane as i64 - 2) * all as i64;

@@ -124,6 +124,18 @@ fn a_kernel_that_fails_takes_the_device_with_it() {
 }
 
 #[test]
+fn a_store_outside_every_allocation_takes_the_device_with_it() {
+    let card = [("ISOBIT_SIM_FINDINGS", "card")];
+    simulated("a_store_outside_every_allocation_takes_the_device_with_it", &card, || {
+        let device = device();
+        let wild = kernel(".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nmov.u64 %rd1, 4096;\nst.global.u32 [%rd1], %r1;\nret;");
+        let error = fails(launch(&device, &wild, &ONE), ErrorKind::DeviceLost);
+        assert!(error.message().contains("an illegal memory access was encountered"), "{error}");
+        fails(device.zeros(&8.into(), DType::F32), ErrorKind::DeviceLost);
+    });
+}
+
+#[test]
 fn a_stream_waits_for_what_it_is_told_to_wait_for() {
     // Work is deferred as far as possible, so that unsynchronised work is seen as not done.
     simulated("a_stream_waits_for_what_it_is_told_to_wait_for", &[("ISOBIT_SIM_DEFER", "1")], || {

@@ -57,7 +57,7 @@ fn result(finding: &Finding) -> Value {
     })
 }
 
-/// What a GPU does not show, but whose result does not depend on luck, is a warning.
+/// The value of such a read may be unused, so it is a warning; everything else is an error.
 fn level(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::OverRead | FindingKind::UninitialisedRead => "warning",

@@ -60,11 +60,12 @@ impl Machine {
     /// Frees memory of a kind after waiting for all work, because pending work may use it.
     ///
     /// # Errors
-    /// Fails if no such memory starts there or a capture forbids it.
+    /// Fails if no such memory starts there, a capture forbids it, or a function of the host calls
+    /// it: the work includes that function.
     pub fn release<C: ResultCode>(&self, address: u64, kind: Kind) -> Result<(), C> {
         self.queues.refuse_in_capture()?;
         self.starts(address, kind)?;
-        self.queues.drain();
+        self.queues.drain()?;
         self.memory.free(address).map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))
     }
 

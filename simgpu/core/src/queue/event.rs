@@ -185,9 +185,16 @@ impl Queues {
     }
 
     /// Waits for all pending work of every device. Failures are reported by later calls.
-    pub fn drain(&self) {
+    ///
+    /// # Errors
+    /// [`QueueError::InsideWork`].
+    pub fn drain(&self) -> Result<(), QueueError> {
+        if inside_work() {
+            return Err(QueueError::InsideWork);
+        }
         let state = self.state.lock();
         let targets = (0..state.devices.len()).flat_map(|device| state.tasks.of_device(device)).collect();
         drop(self.drive(state, targets, self.mode));
+        Ok(())
     }
 }

@@ -3,13 +3,15 @@
 //! Work enqueued on a stream becomes a task in one dependency graph. A task waits for the previous
 //! task of its stream, for the events that its stream waits for, and according to the rules of the
 //! legacy default stream. The [`Mode`] determines how eagerly tasks run. Every order that this
-//! module chooses is one that a device could choose.
+//! module chooses is one that a device could choose. Functions of the host ([`Work::host`]) run on
+//! threads of their streams, all other work on the threads that enqueue it or wait for it.
 
 mod capture;
 mod device;
 mod error;
 mod event;
 mod graph;
+mod host;
 mod stream;
 mod tasks;
 #[cfg(test)]
@@ -28,6 +30,7 @@ use device::Device;
 use event::Event;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use stream::Stream;
 use tasks::Tasks;
 use work::Failure;
@@ -35,7 +38,7 @@ use work::Failure;
 /// When enqueued work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// During the call that enqueues it.
+    /// During the call that enqueues it; behind a function of the host, when that has ended.
     #[default]
     Eager,
     /// When something waits for it. Unordered work that was enqueued last then runs first, so work
@@ -50,9 +53,9 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Queues {
     mode: Mode,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     /// Notified whenever a task ends.
-    ended: Condvar,
+    ended: Arc<Condvar>,
 }
 
 #[derive(Debug)]
@@ -83,7 +86,12 @@ impl Queues {
         for _ in 0..devices {
             state.add_device();
         }
-        Self { mode, state: Mutex::new(state), ended: Condvar::new() }
+        Self { mode, state: Arc::new(Mutex::new(state)), ended: Arc::default() }
+    }
+
+    /// Returns these queues for a thread of a stream.
+    fn share(&self) -> Self {
+        Self { mode: self.mode, state: self.state.clone(), ended: self.ended.clone() }
     }
 
     /// Returns the mode.
@@ -110,14 +118,22 @@ impl Queues {
         }
     }
 
-    /// Runs one task that is ready.
+    /// Runs one task that is ready, or has it called by the thread of its stream.
     fn run<'a>(&'a self, mut state: MutexGuard<'a, State>, task: tasks::TaskId) -> MutexGuard<'a, State> {
         let started = state.tasks.start(task);
+        if started.is_call() {
+            return self.call(state, task, started);
+        }
         drop(state);
         let outcome = started.run();
-        state = self.state.lock();
+        self.end(task, started.stream, outcome)
+    }
+
+    /// Ends a task of a stream.
+    fn end(&self, task: tasks::TaskId, stream: StreamId, outcome: Result<(), Failure>) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
         if let Err(failure) = &outcome {
-            state.poison(started.stream, failure);
+            state.poison(stream, failure);
         }
         state.tasks.end(task, outcome);
         self.ended.notify_all();

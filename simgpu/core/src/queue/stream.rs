@@ -3,6 +3,7 @@
 use super::capture::CaptureId;
 use super::device::Orphan;
 use super::event::Record;
+use super::host::HostThread;
 use super::tasks::TaskId;
 use super::{Failure, Mode, QueueError, Queues, State, Work, inside_work};
 use std::sync::Arc;
@@ -21,11 +22,13 @@ pub(super) struct Stream {
     /// A failure that is not yet reported. Until it is, no further work of the stream runs.
     pub(super) failure: Option<Failure>,
     pub(super) capture: Option<CaptureId>,
+    /// The thread that calls functions of the host, once there was one.
+    pub(super) host: Option<HostThread>,
 }
 
 impl Stream {
     pub(super) fn new(device: usize, blocking: bool) -> Self {
-        Self { device, blocking, tail: None, failure: None, capture: None }
+        Self { device, blocking, tail: None, failure: None, capture: None, host: None }
     }
 
     /// Whether the legacy default stream waits for this one.
@@ -111,13 +114,6 @@ impl Queues {
         let task = state.add(stream, work, None)?;
         self.eagerly(state, task);
         Ok(())
-    }
-
-    /// Runs a task at once in eager mode.
-    pub(super) fn eagerly(&self, state: parking_lot::MutexGuard<'_, State>, task: TaskId) {
-        if self.mode == Mode::Eager {
-            drop(self.drive(state, vec![task], Mode::Eager));
-        }
     }
 
     /// Waits for all work of a stream. For the legacy default stream, also waits for the streams

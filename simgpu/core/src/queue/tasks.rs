@@ -17,6 +17,8 @@ struct Task {
     /// The event that happens with the task.
     record: Option<Arc<Record>>,
     waits_for: Vec<TaskId>,
+    /// A thread of the stream is calling it.
+    called: bool,
     /// The number of dependencies that have not ended.
     unmet: usize,
     waited_for_by: Vec<TaskId>,
@@ -33,6 +35,11 @@ pub(super) struct Started {
 }
 
 impl Started {
+    /// Whether the thread of the stream must run it. What comes after a failure is not called.
+    pub(super) fn is_call(&self) -> bool {
+        self.work.is_host() && self.inherited.is_none()
+    }
+
     pub(super) fn run(&self) -> Result<(), Failure> {
         match &self.inherited {
             Some(failure) => Err(failure.clone()),
@@ -78,7 +85,17 @@ impl Tasks {
         if unmet == 0 {
             self.ready.insert(id);
         }
-        let task = Task { device, stream, work, record, waits_for, unmet, waited_for_by: Vec::new(), inherited };
+        let task = Task {
+            device,
+            stream,
+            work,
+            record,
+            waits_for,
+            called: false,
+            unmet,
+            waited_for_by: Vec::new(),
+            inherited,
+        };
         self.pending.insert(id, task);
         id
     }
@@ -93,12 +110,29 @@ impl Tasks {
     pub(super) fn pick(&self, targets: &[TaskId], mode: Mode) -> Option<TaskId> {
         match mode {
             Mode::Latest => self.ready.last().copied(),
-            Mode::Eager => self.needed(targets).min(),
-            Mode::Needed => self.needed(targets).max(),
+            Mode::Eager => self.ready_for(targets).min(),
+            Mode::Needed => self.ready_for(targets).max(),
         }
     }
 
+    /// Returns the oldest task that can run now.
+    pub(super) fn first_ready(&self) -> Option<TaskId> {
+        self.ready.first().copied()
+    }
+
+    /// Whether a task that is not ready waits for functions that threads of streams are calling,
+    /// and for no work that another thread runs.
+    pub(super) fn waits_for_calls_alone(&self, task: TaskId) -> bool {
+        let running = |task: &TaskId| self.pending.get(task).is_some_and(|task| task.unmet == 0);
+        self.needed(&[task]).filter(running).all(|task| self.pending[&task].called)
+    }
+
     /// Returns the ready tasks that are among `targets` or that these wait for.
+    fn ready_for(&self, targets: &[TaskId]) -> impl Iterator<Item = TaskId> {
+        self.needed(targets).filter(|task| self.ready.contains(task))
+    }
+
+    /// Returns `targets` and the pending tasks that these wait for.
     fn needed(&self, targets: &[TaskId]) -> impl Iterator<Item = TaskId> {
         let mut seen: HashSet<TaskId> = targets.iter().copied().collect();
         let mut stack: Vec<TaskId> = targets.to_vec();
@@ -109,14 +143,16 @@ impl Tasks {
                 }
             }
         }
-        seen.into_iter().filter(|task| self.ready.contains(task))
+        seen.into_iter()
     }
 
     /// Starts a task returned by [`pick`](Self::pick).
     pub(super) fn start(&mut self, id: TaskId) -> Started {
         self.ready.remove(&id);
-        let task = &self.pending[&id];
-        Started { stream: task.stream, work: task.work.clone(), inherited: task.inherited.clone() }
+        let task = self.pending.get_mut(&id).expect("a ready task is pending");
+        let started = Started { stream: task.stream, work: task.work.clone(), inherited: task.inherited.clone() };
+        task.called = started.is_call();
+        started
     }
 
     /// Marks a task as ended. Tasks that wait for a failed task inherit the failure.

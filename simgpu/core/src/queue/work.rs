@@ -17,7 +17,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    fn new(fault: Fault) -> Self {
+    pub(super) fn new(fault: Fault) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         Self { number: NUMBER.fetch_add(1, Ordering::Relaxed), fault }
     }
@@ -37,6 +37,8 @@ type Run = dyn Fn() -> Result<(), Fault> + Send + Sync;
 #[derive(Clone)]
 pub struct Work {
     run: Option<Arc<Run>>,
+    /// Whether it is a function of the host.
+    host: bool,
     /// Data of the creator, to be retrieved from the nodes of a graph.
     pub payload: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -44,17 +46,31 @@ pub struct Work {
 impl Work {
     /// Creates work from a function.
     pub fn new(run: impl Fn() -> Result<(), Fault> + Send + Sync + 'static) -> Self {
-        Self { run: Some(Arc::new(run)), payload: None }
+        Self { run: Some(Arc::new(run)), host: false, payload: None }
+    }
+
+    /// Creates work that is a function of the host. It may wait for any thread of the program, so
+    /// it runs on a thread of its stream.
+    pub fn host(run: impl Fn() -> Result<(), Fault> + Send + Sync + 'static) -> Self {
+        Self { host: true, ..Self::new(run) }
     }
 
     /// Creates work that does nothing: a point in a stream.
     pub fn nothing() -> Self {
-        Self { run: None, payload: None }
+        Self { run: None, host: false, payload: None }
     }
 
-    /// Creates work that runs the pieces one after the other.
+    /// Creates work that runs the pieces one after the other. A function of the host among them
+    /// makes it one.
     pub(super) fn sequence(pieces: Vec<Self>) -> Self {
-        Self::new(move || pieces.iter().filter_map(|piece| piece.run.as_ref()).try_for_each(|run| run()))
+        let host = pieces.iter().any(Self::is_host);
+        let run = move || pieces.iter().filter_map(|piece| piece.run.as_ref()).try_for_each(|run| run());
+        Self { host, ..Self::new(run) }
+    }
+
+    /// Whether it is a function of the host.
+    pub(super) fn is_host(&self) -> bool {
+        self.host
     }
 
     /// Attaches a payload.

@@ -117,7 +117,7 @@ pub extern "C" fn cuMemHostUnregister(host: *mut c_void) -> Code {
             bail!(INVALID_VALUE, "{host:p} is not the start of registered memory");
         }
         machine.queues.refuse_in_capture()?;
-        machine.queues.drain();
+        machine.queues.drain()?;
         if !machine.unregister(address) {
             bail!(HOST_MEMORY_NOT_REGISTERED, "no registered memory starts at {host:p}");
         }

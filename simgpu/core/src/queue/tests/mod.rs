@@ -4,6 +4,7 @@
 mod capture;
 mod faults;
 mod graphs;
+mod host;
 mod precedence;
 mod streams;
 

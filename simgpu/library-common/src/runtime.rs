@@ -24,7 +24,6 @@ type HostFunction = unsafe extern "C" fn(*mut c_void);
 pub struct Vendor {
     name: &'static str,
     library: &'static str,
-    launch_host_func: &'static str,
     stream_synchronize: &'static str,
     stream_is_capturing: &'static str,
     opened: OnceLock<Result<Runtime, String>>,
@@ -34,7 +33,6 @@ pub struct Vendor {
 pub static HIP: Vendor = Vendor {
     name: "HIP",
     library: "libamdhip64.so",
-    launch_host_func: "hipLaunchHostFunc",
     stream_synchronize: "hipStreamSynchronize",
     stream_is_capturing: "hipStreamIsCapturing",
     opened: OnceLock::new(),
@@ -44,7 +42,6 @@ pub static HIP: Vendor = Vendor {
 pub static CUDA: Vendor = Vendor {
     name: "CUDA",
     library: "libcuda.so",
-    launch_host_func: "cuLaunchHostFunc",
     stream_synchronize: "cuStreamSynchronize",
     stream_is_capturing: "cuStreamIsCapturing",
     opened: OnceLock::new(),
@@ -74,7 +71,7 @@ impl Vendor {
 /// The functions of a runtime library that the replacement libraries call.
 #[derive(Debug)]
 pub struct Runtime {
-    launch_host_func: unsafe extern "C" fn(*mut c_void, HostFunction, *mut c_void) -> c_int,
+    sim_enqueue: unsafe extern "C" fn(*mut c_void, HostFunction, *mut c_void) -> c_int,
     stream_synchronize: unsafe extern "C" fn(*mut c_void) -> c_int,
     stream_is_capturing: unsafe extern "C" fn(*mut c_void, *mut c_int) -> c_int,
     sim_access: unsafe extern "C" fn(*const c_void, usize, c_int, *const c_char) -> c_int,
@@ -92,7 +89,7 @@ impl Runtime {
         // symbols.
         unsafe {
             Ok(Self {
-                launch_host_func: vendor.symbol(&library, path, vendor.launch_host_func)?,
+                sim_enqueue: vendor.symbol(&library, path, "isobit_sim_enqueue")?,
                 stream_synchronize: vendor.symbol(&library, path, vendor.stream_synchronize)?,
                 stream_is_capturing: vendor.symbol(&library, path, vendor.stream_is_capturing)?,
                 sim_access: vendor.symbol(&library, path, "isobit_sim_access")?,
@@ -114,7 +111,7 @@ impl Runtime {
         let function = if capturing { call } else { call_and_free };
         // SAFETY: the runtime checks the stream; `work` is what the function expects, and only the
         // function frees it.
-        match unsafe { (self.launch_host_func)(stream.0, function, work.cast()) } {
+        match unsafe { (self.sim_enqueue)(stream.0, function, work.cast()) } {
             0 => Ok(()),
             code => {
                 // SAFETY: the pointer is from `into_raw` above, and the runtime did not accept it.
@@ -203,13 +200,13 @@ mod tests {
 
     #[test]
     fn what_is_no_simulator_is_refused_by_name() {
-        for (vendor, symbol) in [(&HIP, "hipLaunchHostFunc"), (&CUDA, "cuLaunchHostFunc")] {
+        for vendor in [&HIP, &CUDA] {
             let missing =
                 Runtime::open(vendor, &std::path::Path::new("/nonexistent").join(vendor.library)).unwrap_err();
             assert!(missing.contains("/nonexistent/lib") && missing.contains(vendor.name), "{missing}");
             // The C library does not have the functions.
             let other = Runtime::open(vendor, "libc.so.6".as_ref()).unwrap_err();
-            assert!(other.contains("libc.so.6") && other.contains(symbol), "{other}");
+            assert!(other.contains("libc.so.6") && other.contains("isobit_sim_enqueue"), "{other}");
         }
     }
 }

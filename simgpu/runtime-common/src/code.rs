@@ -31,6 +31,8 @@ pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
     const ASSERT: Self;
     /// Not supported.
     const NOT_SUPPORTED: Self;
+    /// A call that a function of the host must not make.
+    const NOT_PERMITTED: Self;
     /// A call that a capture forbids.
     const STREAM_CAPTURE_UNSUPPORTED: Self;
     /// The capture was invalidated before.
@@ -57,11 +59,12 @@ pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
 }
 
 /// Defines a vendor's codes: constant, the vendor's name, number, meaning. `unknown` gives the name
-/// and the meaning of unknown numbers.
+/// and the meaning of unknown numbers, `forbidden` the constant for a call that a function of the
+/// host must not make.
 #[macro_export]
 macro_rules! codes {
     (
-        $(#[$doc:meta])* $code:ident, unknown $unknown:literal $unknown_meaning:literal;
+        $(#[$doc:meta])* $code:ident, unknown $unknown:literal $unknown_meaning:literal, forbidden $forbidden:ident;
         $($constant:ident $name:ident $value:literal $meaning:literal;)*
     ) => {
         $(#[$doc])*
@@ -102,13 +105,14 @@ macro_rules! codes {
             }
         }
 
-        $crate::codes!(@shared $code SUCCESS INVALID_VALUE OUT_OF_MEMORY INVALID_DEVICE INVALID_HANDLE ILLEGAL_STATE NOT_READY
+        $crate::codes!(@shared $code $forbidden SUCCESS INVALID_VALUE OUT_OF_MEMORY INVALID_DEVICE INVALID_HANDLE ILLEGAL_STATE NOT_READY
             LAUNCH_FAILURE ILLEGAL_ADDRESS MISALIGNED_ADDRESS ILLEGAL_INSTRUCTION ASSERT NOT_SUPPORTED STREAM_CAPTURE_UNSUPPORTED STREAM_CAPTURE_INVALIDATED STREAM_CAPTURE_MERGE
             STREAM_CAPTURE_UNMATCHED STREAM_CAPTURE_UNJOINED STREAM_CAPTURE_ISOLATION STREAM_CAPTURE_IMPLICIT CAPTURED_EVENT
             STREAM_CAPTURE_WRONG_THREAD UNKNOWN);
     };
-    (@shared $code:ident $($constant:ident)*) => {
+    (@shared $code:ident $forbidden:ident $($constant:ident)*) => {
         impl $crate::ResultCode for $code {
+            const NOT_PERMITTED: Self = Self::$forbidden;
             $(const $constant: Self = Self::$constant;)*
 
             fn name(self) -> &'static ::std::ffi::CStr {

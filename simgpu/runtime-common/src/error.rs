@@ -54,7 +54,7 @@ impl<C: ResultCode> From<QueueError> for Error<C> {
             QueueError::CapturedEvent => C::CAPTURED_EVENT,
             QueueError::CaptureWrongThread => C::STREAM_CAPTURE_WRONG_THREAD,
             QueueError::IllegalState => C::ILLEGAL_STATE,
-            QueueError::InsideWork => C::NOT_SUPPORTED,
+            QueueError::InsideWork => C::NOT_PERMITTED,
         };
         Self::new(code, error.to_string())
     }
@@ -164,7 +164,7 @@ mod tests {
 
     crate::codes! {
         /// A small vendor's code.
-        Code, unknown "none" "no code";
+        Code, unknown "none" "no code", forbidden NOT_SUPPORTED;
         SUCCESS vOk 0 "fine";
         INVALID_VALUE vBad 1 "bad argument";
         OUT_OF_MEMORY vFull 2 "full";

@@ -1,13 +1,17 @@
-//! Host functions in stream order.
+//! Host functions in stream order. The program's own run on a thread of the stream, because they may
+//! wait for any other thread. Those of the libraries that replace the vendor's stand for work of
+//! the device, so they run like it.
 
 use crate::error::Result;
 use crate::handles::Handle;
 use crate::payload::{Labelled, Payload};
 use crate::{ResultCode, bail, library_access};
+use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::queue::Work;
 use std::ffi::c_void;
 
-/// A host function that a stream calls. It must not call the interface of the device.
+/// A host function that a stream calls. It must not call the interface of the device. An exception
+/// that leaves it ends the process, as on a real card: no frame above it could catch it.
 pub type HostFn = unsafe extern "C" fn(*mut c_void);
 
 /// A host function that a stream calls with the status of its earlier work.
@@ -44,18 +48,34 @@ impl HostCall {
     }
 }
 
-/// Returns work that calls a function.
+impl HostCall {
+    fn new<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Result<Self, C> {
+        let Some(func) = func else { bail!(C, INVALID_VALUE, "the function is null") };
+        Ok(Self { func, data: Data(data) })
+    }
+
+    fn make(self) -> std::result::Result<(), Fault> {
+        // SAFETY: the caller of the interface is responsible for the function and its argument.
+        library_access::during(|| unsafe { (self.func)(self.data()) })
+    }
+}
+
+/// Returns work that calls a function of the program.
 ///
 /// # Errors
 /// Fails if the function is null.
 pub fn work<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Result<Work, C> {
-    let Some(func) = func else { bail!(C, INVALID_VALUE, "the function is null") };
-    let call = HostCall { func, data: Data(data) };
-    let work = Work::new(move || {
-        // SAFETY: the caller of the interface is responsible for the function and its argument.
-        library_access::during(|| unsafe { (call.func)(call.data()) })
-    });
-    Ok(work.labelled(Payload::Host(Some(call))))
+    let call = HostCall::new(func, data)?;
+    Ok(Work::host(move || call.make()).labelled(Payload::Host(Some(call))))
+}
+
+/// Returns work that calls a function of a library that replaces one of the vendor's.
+///
+/// # Errors
+/// Fails if the function is null.
+pub fn device_work<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Result<Work, C> {
+    let call = HostCall::new(func, data)?;
+    Ok(Work::new(move || call.make()).labelled(Payload::Host(Some(call))))
 }
 
 /// Returns work that calls a function with the stream and the success code. After a failure it is
@@ -73,7 +93,7 @@ pub fn callback<C: ResultCode>(
         bail!(C, INVALID_VALUE, "the function is null, or the flags are not 0: {flags:#x}");
     };
     let (stream, data) = (Data(stream), Data(data));
-    let work = Work::new(move || {
+    let work = Work::host(move || {
         // SAFETY: the caller of the interface is responsible for the function and its argument.
         unsafe { func(stream.get(), C::SUCCESS, data.get()) };
         Ok(())

@@ -2,6 +2,8 @@
 //! its `Code` and `isobit_sim_report`, and calls the functions as C does, with one simulator in its
 //! process.
 
+pub mod host;
+
 use super::{Code, isobit_sim_report};
 use parking_lot::{Mutex, MutexGuard};
 

@@ -2,7 +2,7 @@
 
 isobit_simgpu_runtime_common::codes! {
     /// The result of a function: `hipError_t`.
-    Code, unknown "hipErrorUnknown" "unknown error";
+    Code, unknown "hipErrorUnknown" "unknown error", forbidden NOT_SUPPORTED;
     SUCCESS hipSuccess 0 "no error";
     INVALID_VALUE hipErrorInvalidValue 1 "invalid argument";
     OUT_OF_MEMORY hipErrorOutOfMemory 2 "out of memory";

@@ -4,15 +4,26 @@ use crate::Code;
 use crate::error::call;
 use crate::process::process;
 use isobit_simgpu_runtime_common::handles::Handle;
-use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, work};
+use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, device_work, work};
 use std::ffi::{c_uint, c_void};
 
-/// Calls a function when the preceding work is done.
+/// Calls a function on a thread of the stream when the preceding work is done. Later work of the
+/// stream waits for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipLaunchHostFunc(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
     call("hipLaunchHostFunc", || {
         let process = process()?;
         Ok(process.machine.queues.enqueue(process.stream(stream)?, work::<Code>(func, data)?)?)
+    })
+}
+
+/// Like [`hipLaunchHostFunc`], for the simulator's own libraries: the function is work of the
+/// device, and runs on the thread that enqueues it or waits for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isobit_sim_enqueue(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
+    call("isobit_sim_enqueue", || {
+        let process = process()?;
+        Ok(process.machine.queues.enqueue(process.stream(stream)?, device_work::<Code>(func, data)?)?)
     })
 }
 

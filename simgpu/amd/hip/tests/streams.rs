@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::host::{Holder, held, in_child, never_returns};
 use common::{Buffer, alone, get, kinds, ok};
 use isobit_simgpu_hip::Code;
 use isobit_simgpu_hip::capture::*;
@@ -13,6 +14,7 @@ use isobit_simgpu_hip::graph::*;
 use isobit_simgpu_hip::graph_node::*;
 use isobit_simgpu_hip::host::*;
 use isobit_simgpu_hip::memory::{hipFree, hipMalloc};
+use isobit_simgpu_hip::pinned::hipHostMalloc;
 use isobit_simgpu_hip::set::{hipMemset, hipMemsetAsync};
 use isobit_simgpu_hip::stream::*;
 use std::ffi::c_void;
@@ -98,6 +100,47 @@ fn functions_of_the_host_are_called_in_order() {
     ok(hipStreamSynchronize(stream));
     assert_eq!(counter.load(Ordering::Relaxed), 12);
     ok(hipStreamDestroy(stream));
+}
+
+#[test]
+fn a_function_may_wait_for_the_thread_that_launched_it() {
+    in_child("a_function_may_wait_for_the_thread_that_launched_it", || {
+        let _alone = alone();
+        let (one, other, pinned) = (stream(1), stream(1), get(|to| unsafe { hipHostMalloc(to, 4, 0) }).cast::<u8>());
+        let holder = Holder::new();
+        // SAFETY: the memory and the holder outlive the work, because the test waits for it.
+        unsafe {
+            pinned.write_bytes(0, 4);
+            ok(hipLaunchHostFunc(one, Some(held), holder.data()));
+            let event = get(|to| hipEventCreateWithFlags(to, 2));
+            ok(hipEventRecord(event, one));
+            ok(hipStreamWaitEvent(other, event, 0));
+            ok(hipMemsetAsync(pinned.cast(), 7, 4, other));
+            assert_ne!(holder.begun.recv(), Ok(std::thread::current().id()));
+            assert_eq!([hipStreamQuery(one), hipStreamQuery(other), hipEventQuery(event)], [Code::NOT_READY; 3]);
+            assert_eq!(pinned.read_volatile(), 0, "later work waits for the function");
+            holder.release.send(()).expect("the function waits for it");
+            ok(hipStreamSynchronize(other));
+            assert_eq!(pinned.read_volatile(), 7);
+            ok(hipEventDestroy(event));
+        }
+        ok(hipStreamDestroy(one));
+        ok(hipStreamDestroy(other));
+    });
+}
+
+#[test]
+fn the_end_of_the_process_does_not_wait_for_functions() {
+    in_child("the_end_of_the_process_does_not_wait_for_functions", || {
+        let _alone = alone();
+        let stream = stream(1);
+        // SAFETY: the function ignores its argument.
+        unsafe {
+            ok(hipLaunchHostFunc(stream, Some(never_returns), null_mut()));
+            ok(hipLaunchHostFunc(stream, Some(never_returns), null_mut()));
+        }
+        ok(hipStreamDestroy(stream));
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 isobit_simgpu_runtime_common::codes! {
     /// The result of an API function: `CUresult`.
-    Code, unknown "CUDA_ERROR_UNKNOWN" "unknown error";
+    Code, unknown "CUDA_ERROR_UNKNOWN" "unknown error", forbidden NOT_PERMITTED;
     SUCCESS CUDA_SUCCESS 0 "no error";
     INVALID_VALUE CUDA_ERROR_INVALID_VALUE 1 "invalid argument";
     OUT_OF_MEMORY CUDA_ERROR_OUT_OF_MEMORY 2 "out of memory";

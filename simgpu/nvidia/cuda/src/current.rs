@@ -5,6 +5,7 @@ use crate::Code;
 use crate::card::card;
 use crate::error::{Error, Result, bail};
 use crate::process::Process;
+use isobit_simgpu_core::queue::inside_work;
 use isobit_simgpu_runtime_common::Sticky;
 use isobit_simgpu_runtime_common::handles::Handle;
 use parking_lot::Mutex;
@@ -107,6 +108,9 @@ pub(crate) fn must_slot() -> Result<(Handle, Arc<Slot>)> {
 /// Returns the thread's current context, or an error if it is destroyed or has reported a failure.
 pub(crate) fn current() -> Result<Arc<Context>> {
     crate::process::process()?;
+    if inside_work() {
+        bail!(NOT_PERMITTED, "a function that a stream calls must not call CUDA");
+    }
     let context = must_slot()?.1.context()?;
     context.check()?;
     Ok(context)

@@ -5,16 +5,28 @@ use crate::error::{bail, call};
 use crate::process::process;
 use isobit_simgpu_core::queue::CaptureStatus;
 use isobit_simgpu_runtime_common::handles::Handle;
-use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, work};
+use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, device_work, work};
 use std::ffi::{c_uint, c_void};
 
-/// Calls a host function when all earlier work of the stream is done.
+/// Calls a host function on a thread of the stream when all earlier work of the stream is done.
+/// Later work of the stream waits for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLaunchHostFunc(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
     call("cuLaunchHostFunc", || {
         let process = process()?;
         let stream = process.stream(stream)?;
         Ok(process.machine.queues.enqueue(stream.id, work::<Code>(func, data)?)?)
+    })
+}
+
+/// Like [`cuLaunchHostFunc`], for the simulator's own libraries: the function is work of the
+/// device, and runs on the thread that enqueues it or waits for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isobit_sim_enqueue(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
+    call("isobit_sim_enqueue", || {
+        let process = process()?;
+        let stream = process.stream(stream)?;
+        Ok(process.machine.queues.enqueue(stream.id, device_work::<Code>(func, data)?)?)
     })
 }
 

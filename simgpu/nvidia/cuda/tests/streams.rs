@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::host::{Holder, held, in_child, never_returns};
 use common::{Buffer, Code, Handle, NULL, alone, get, kinds, ok};
 use isobit_simgpu_cuda::capture::*;
 use isobit_simgpu_cuda::context::cuCtxSynchronize;
@@ -93,7 +94,8 @@ fn functions_of_the_host_are_called_in_order() {
         unsafe { count(data) };
     }
     unsafe extern "C" fn calls_back(data: *mut c_void) {
-        let refused = cuStreamSynchronize(1 as Handle) != Code::SUCCESS;
+        let refused = [cuStreamSynchronize(1 as Handle), cuCtxSynchronize()];
+        let refused = refused == [Code::NOT_PERMITTED; 2];
         // SAFETY: as for `count`.
         unsafe { &*data.cast::<AtomicU32>() }.fetch_add(u32::from(refused) * 10, Ordering::Relaxed);
     }
@@ -110,6 +112,49 @@ fn functions_of_the_host_are_called_in_order() {
     ok(cuStreamSynchronize(stream));
     assert_eq!(counter.load(Ordering::Relaxed), 12);
     ok(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn a_function_may_wait_for_the_thread_that_launched_it() {
+    in_child("a_function_may_wait_for_the_thread_that_launched_it", || {
+        // Never released: that would wait for the functions.
+        let _primary = std::mem::ManuallyDrop::new(alone());
+        let (one, other, pinned) = (stream(1), stream(1), get(|to| unsafe { cuMemHostAlloc(to, 4, 0) }).cast::<u8>());
+        let holder = Holder::new();
+        // SAFETY: the memory and the holder outlive the work, because the test waits for it.
+        unsafe {
+            pinned.write_bytes(0, 4);
+            ok(cuLaunchHostFunc(one, Some(held), holder.data()));
+            let event = get(|to| cuEventCreate(to, 2));
+            ok(cuEventRecord(event, one));
+            ok(cuStreamWaitEvent(other, event, 0));
+            ok(cuMemsetD8Async(pinned as u64, 7, 4, other));
+            assert_ne!(holder.begun.recv(), Ok(std::thread::current().id()));
+            assert_eq!([cuStreamQuery(one), cuStreamQuery(other), cuEventQuery(event)], [Code::NOT_READY; 3]);
+            assert_eq!(pinned.read_volatile(), 0, "later work waits for the function");
+            holder.release.send(()).expect("the function waits for it");
+            ok(cuStreamSynchronize(other));
+            assert_eq!(pinned.read_volatile(), 7);
+            ok(cuEventDestroy_v2(event));
+        }
+        ok(cuStreamDestroy_v2(one));
+        ok(cuStreamDestroy_v2(other));
+    });
+}
+
+#[test]
+fn the_end_of_the_process_does_not_wait_for_functions() {
+    in_child("the_end_of_the_process_does_not_wait_for_functions", || {
+        // Never released: that would wait for the functions.
+        let _primary = std::mem::ManuallyDrop::new(alone());
+        let stream = stream(1);
+        // SAFETY: the function ignores its argument.
+        unsafe {
+            ok(cuLaunchHostFunc(stream, Some(never_returns), null_mut()));
+            ok(cuLaunchHostFunc(stream, Some(never_returns), null_mut()));
+        }
+        ok(cuStreamDestroy_v2(stream));
+    });
 }
 
 /// Returns the code of a call on a capturing stream, the state of the capture after it, and the

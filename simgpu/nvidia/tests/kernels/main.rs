@@ -5,6 +5,7 @@ mod barriers;
 mod calls;
 mod common;
 mod divergence;
+mod idioms;
 mod modules;
 mod planted_faults;
 mod spinning;

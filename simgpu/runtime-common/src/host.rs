@@ -10,12 +10,17 @@ use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::queue::Work;
 use std::ffi::c_void;
 
-/// A host function that a stream calls. It must not call the interface of the device. An exception
-/// that leaves it ends the process, as on a real card: no frame above it could catch it.
+/// A host function that a stream calls. It must not call the interface of the device.
 pub type HostFn = unsafe extern "C" fn(*mut c_void);
 
 /// A host function that a stream calls with the status of its earlier work.
 pub type StreamCallback<C> = unsafe extern "C" fn(Handle, C, *mut c_void);
+
+/// The same functions, which an exception may leave, although the interface does not allow it. The
+/// frame above the call catches it: a panic of Rust is then a fault of the stream, and an exception
+/// of another language ends the process, as on a real card.
+type ThrowingFn = unsafe extern "C-unwind" fn(*mut c_void);
+type ThrowingCallback<C> = unsafe extern "C-unwind" fn(Handle, C, *mut c_void);
 
 /// A pointer for which the caller of the interface is responsible.
 #[derive(Debug, Clone, Copy)]
@@ -55,8 +60,10 @@ impl HostCall {
     }
 
     fn make(self) -> std::result::Result<(), Fault> {
+        // SAFETY: the types differ only in whether an exception may leave the function.
+        let func = unsafe { std::mem::transmute::<HostFn, ThrowingFn>(self.func) };
         // SAFETY: the caller of the interface is responsible for the function and its argument.
-        library_access::during(|| unsafe { (self.func)(self.data()) })
+        library_access::during(|| unsafe { func(self.data()) })
     }
 }
 
@@ -92,6 +99,8 @@ pub fn callback<C: ResultCode>(
     let Some(func) = func.filter(|_| flags == 0) else {
         bail!(C, INVALID_VALUE, "the function is null, or the flags are not 0: {flags:#x}");
     };
+    // SAFETY: the types differ only in whether an exception may leave the function.
+    let func = unsafe { std::mem::transmute::<StreamCallback<C>, ThrowingCallback<C>>(func) };
     let (stream, data) = (Data(stream), Data(data));
     let work = Work::host(move || {
         // SAFETY: the caller of the interface is responsible for the function and its argument.

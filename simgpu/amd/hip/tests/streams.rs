@@ -17,6 +17,7 @@ use isobit_simgpu_hip::memory::{hipFree, hipMalloc};
 use isobit_simgpu_hip::pinned::hipHostMalloc;
 use isobit_simgpu_hip::set::{hipMemset, hipMemsetAsync};
 use isobit_simgpu_hip::stream::*;
+use isobit_simgpu_runtime_common::host::HostFn;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -126,6 +127,22 @@ fn a_function_may_wait_for_the_thread_that_launched_it() {
         }
         ok(hipStreamDestroy(one));
         ok(hipStreamDestroy(other));
+    });
+}
+
+#[test]
+fn an_exception_of_a_function_is_a_failure_of_the_stream() {
+    unsafe extern "C-unwind" fn throws(_data: *mut c_void) {
+        panic!("an exception");
+    }
+    in_child("an_exception_of_a_function_is_a_failure_of_the_stream", || {
+        let _alone = alone();
+        let stream = stream(1);
+        // SAFETY: the types differ only in whether an exception may leave the function.
+        let throws = unsafe { std::mem::transmute::<unsafe extern "C-unwind" fn(*mut c_void), HostFn>(throws) };
+        // SAFETY: the function ignores its argument.
+        ok(unsafe { hipLaunchHostFunc(stream, Some(throws), null_mut()) });
+        assert_eq!(hipStreamSynchronize(stream), Code::LAUNCH_FAILURE);
     });
 }
 

@@ -87,7 +87,8 @@ impl Work {
         let outcome = catch_unwind(AssertUnwindSafe(|| run())).unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<String>().map(String::as_str);
             let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(Fault::new(format!("the simulator panicked: {why}")))
+            let who = if self.host { "a function of the host" } else { "the simulator" };
+            Err(Fault::new(format!("{who} panicked: {why}")))
         });
         outcome.map_err(Failure::new)
     }

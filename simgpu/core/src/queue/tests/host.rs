@@ -166,7 +166,8 @@ fn a_function_that_panics_fails_its_stream_and_the_next_is_not_called() {
             queues.enqueue(stream, Work::host(|| panic!("{} of it", "none"))).unwrap();
             queues.enqueue(stream, work).unwrap();
             let told = queues.synchronize(stream);
-            assert!(matches!(told, Err(QueueError::Fault(_))), "{mode:?}: {told:?}");
+            let Err(QueueError::Fault(fault)) = told else { panic!("{mode:?}: {told:?}") };
+            assert_eq!(fault.to_string(), "a function of the host panicked: none of it", "{mode:?}");
             assert!(held.begun.try_recv().is_err(), "{mode:?}");
             let (held, work) = Held::new(&log, 1);
             held.release.send(()).unwrap();

@@ -1,6 +1,7 @@
 //! The command line. It uses clap's builder, because derive macros would be compiled only for this
 //! program, before anything else.
 
+use crate::foreign::Program;
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ pub fn command() -> Command {
             bench(),
             bindings(),
             candle(),
+            foreign(),
             model(),
             package(),
             hardware(),
@@ -142,6 +144,18 @@ fn candle() -> Command {
         .arg(
             flag("check-newest", "Tries the newest release of candle, and prints which edits no longer fit")
                 .conflicts_with_all(["test", "out"]),
+        )
+}
+
+fn foreign() -> Command {
+    Command::new("foreign")
+        .about("Runs other people's programs on the simulated GPUs: cudarc's tests, Debian's rocSPARSE")
+        .arg(
+            Arg::new("program")
+                .value_name("PROGRAM")
+                .num_args(0..)
+                .value_parser(Program::ALL.map(Program::name))
+                .help("The programs to run; by default all"),
         )
 }
 

@@ -9,6 +9,7 @@ mod cli;
 mod conformance;
 mod doctor;
 mod failure;
+mod foreign;
 mod hardware;
 mod kernels;
 mod model;
@@ -57,6 +58,7 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
         "bindings" => {
             bindings::run(&args.get_many::<PathBuf>("include").into_iter().flatten().cloned().collect::<Vec<_>>())
         }
+        "foreign" => foreign::run(&texts("program")),
         "candle" => candle::run(&candle::Options {
             out: args.get_one::<PathBuf>("out").cloned(),
             test: args.get_flag("test"),

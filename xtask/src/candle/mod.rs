@@ -3,8 +3,8 @@
 //! prints the lines of a `Cargo.toml` that make a program use them.
 
 mod edits;
-mod sources;
-mod suites;
+pub mod sources;
+pub mod suites;
 
 use crate::shell::{root, target_dir};
 use crate::steps::Steps;

@@ -27,7 +27,7 @@ const BLESS: &str = "ISOBIT_CANDLE_BLESS";
 const MODEL: &str = "ISOBIT_MINILM";
 
 /// With this a simulated GPU prints a finding.
-const FINDING: &str = "simulated GPU: ";
+pub const FINDING: &str = "simulated GPU: ";
 
 /// A program of tests.
 struct Program {
@@ -229,13 +229,13 @@ impl Outcome {
 }
 
 /// Reads a line such as `test add_gpu ... ok` or `test wide ... ignored, with a reason`.
-fn result(line: &str) -> Option<(&str, &str)> {
+pub fn result(line: &str) -> Option<(&str, &str)> {
     let (name, result) = line.strip_prefix("test ")?.split_once(" ... ")?;
     Some((name, result.split([',', ' ']).next()?))
 }
 
 /// Returns what a failed test printed.
-fn reason(printed: &str, test: &str) -> String {
+pub fn reason(printed: &str, test: &str) -> String {
     let Some((_, rest)) = printed.split_once(&format!("---- {test} stdout ----\n")) else {
         return String::new();
     };

@@ -107,6 +107,10 @@ pub const ROCRAND_HEADERS: Unpacked = Unpacked { package: "librocrand-dev", file
 /// Debian's build of rocRAND, a real library of ROCm that runs on the simulated GPU.
 pub const ROCRAND: Unpacked = Unpacked { package: "librocrand1", file: "usr/lib/x86_64-linux-gnu/librocrand.so.1" };
 
+/// Debian's build of rocSPARSE, another one.
+pub const ROCSPARSE: Unpacked =
+    Unpacked { package: "librocsparse0", file: "usr/lib/x86_64-linux-gnu/librocsparse.so.0" };
+
 impl Unpacked {
     /// Returns the path of the file after unpacking.
     pub fn path(self) -> PathBuf {

@@ -6,8 +6,8 @@ pub mod policy;
 mod pypi;
 pub mod tool;
 
-pub use apt::{HIP_HEADERS, ROCRAND, ROCRAND_HEADERS, answer_yes, install, is_ci, is_root};
-pub use pypi::{MINILM, NVRTC, PTXAS};
+pub use apt::{HIP_HEADERS, ROCRAND, ROCRAND_HEADERS, ROCSPARSE, answer_yes, install, is_ci, is_root};
+pub use pypi::{MINILM, NUMPY, NVRTC, PTXAS, SCIPY, Wheel};
 
 use crate::shell::{self, cargo, quietly};
 use anyhow::{Context, Result, bail};

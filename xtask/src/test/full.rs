@@ -2,6 +2,7 @@
 //! ignored.
 
 use super::{BINDINGS, GROUPS, Tests, features_of, package, shifted};
+use crate::foreign::Program;
 use crate::kernels::{ALL_CUDA, ALL_ROCM};
 use crate::shell::{self, cargo, target_dir};
 use crate::{bindings, candle, conformance};
@@ -31,6 +32,9 @@ pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
         shell::run(deferred.arg(target_dir().join("conformance-deferred")))
     })?;
     tests.steps.run("every architecture", every_architecture)?;
+    for program in Program::ALL {
+        tests.steps.run(program.name(), || program.run(simulators))?;
+    }
     tests.steps.run("candle", || {
         let devices = ["cpu", "sim-cuda", "sim-rocm:gfx90a", "sim-rocm:gfx1100"].map(String::from).to_vec();
         let code = candle::run(&candle::Options { test: true, devices, ..Default::default() })?;

@@ -13,6 +13,7 @@ pub use package::{FEATURES_CRATE, features_of};
 use crate::candle;
 use crate::conformance;
 use crate::doctor;
+use crate::foreign;
 use crate::setup::{self, Fetched, MINILM, NVRTC, NVRTC_VARIABLE, Need, ROCRAND};
 use crate::shell::{self, cargo, hand_over, target_dir};
 use crate::steps::Steps;
@@ -146,7 +147,10 @@ impl Tests {
         if full {
             return full::run(self, simulators);
         }
-        self.steps.run("shifted approximations and deferred work, briefly", || briefly_shifted(simulators))
+        self.steps.run("shifted approximations and deferred work, briefly", || briefly_shifted(simulators))?;
+        let left_out = foreign::briefly(&mut self.steps, simulators)?;
+        self.left_out.extend(left_out);
+        Ok(())
     }
 
     /// Checks that the backend fits into candle's crates. The long tests also build and test them,

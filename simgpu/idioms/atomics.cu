@@ -66,7 +66,8 @@ KERNEL void atomic_half_by_swap(const u32* in, half* out, u64 n) {
     } while (assumed != old);
 }
 
-// The maximum of floats, whose order is that of integers, or the reverse of it if they are negative.
+// The maximum of floats, whose order is that of integers, or the reverse of it if they are
+// negative.
 KERNEL void atomic_float_maximum(const u32* in, float* out, u64 n) {
     u32 i = index();
     if (i >= n) return;

@@ -13,7 +13,8 @@ from device import (AUTO, COLUMNS, CONJUGATE, LETTERS, LOWER, NON_UNIT, NONE, NU
 
 REAL = (np.float32, np.float64)
 ALL = tuple(LETTERS)
-# Rows, columns, and the part of the elements that is not zero. The last has rows longer than a wave.
+# Rows, columns, and the part of the elements that is not zero. The last has rows longer than a
+# wave.
 SHAPES = ((1, 1, 1.0), (7, 5, 0.4), (64, 64, 0.1), (37, 130, 0.05), (9, 500, 0.7))
 
 

@@ -1,6 +1,6 @@
-//! Host functions in stream order. The program's own run on a thread of the stream, because they may
-//! wait for any other thread. Those of the libraries that replace the vendor's stand for work of
-//! the device, so they run like it.
+//! Host functions in stream order. The program's own run on a thread of the stream, because they
+//! may wait for any other thread. Those of the libraries that replace the vendor's stand for work
+//! of the device, so they run like it.
 
 use crate::error::Result;
 use crate::handles::Handle;

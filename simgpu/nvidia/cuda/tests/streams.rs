@@ -120,7 +120,9 @@ fn a_function_may_wait_for_the_thread_that_launched_it() {
     in_child("a_function_may_wait_for_the_thread_that_launched_it", || {
         // Never released: that would wait for the functions.
         let _primary = std::mem::ManuallyDrop::new(alone());
-        let (one, other, pinned) = (stream(1), stream(1), get(|to| unsafe { cuMemHostAlloc(to, 4, 0) }).cast::<u8>());
+        let (one, other) = (stream(1), stream(1));
+        // SAFETY: the pointer is the helper's.
+        let pinned = get(|to| unsafe { cuMemHostAlloc(to, 4, 0) }).cast::<u8>();
         let holder = Holder::new();
         // SAFETY: the memory and the holder outlive the work, because the test waits for it.
         unsafe {

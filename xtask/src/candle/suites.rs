@@ -228,10 +228,11 @@ impl Outcome {
     }
 }
 
-/// Reads a line such as `test add_gpu ... ok` or `test wide ... ignored, with a reason`.
+/// Reads a line such as `test add_gpu ... ok`, `test wide ... ignored, with a reason` or `test bad -
+/// should panic ... ok`.
 pub fn result(line: &str) -> Option<(&str, &str)> {
     let (name, result) = line.strip_prefix("test ")?.split_once(" ... ")?;
-    Some((name, result.split([',', ' ']).next()?))
+    Some((name.strip_suffix(" - should panic").unwrap_or(name), result.split([',', ' ']).next()?))
 }
 
 /// Returns what a failed test printed.
@@ -249,9 +250,9 @@ mod tests {
 
     #[test]
     fn the_results_of_a_run_are_read() {
-        let printed = "running 3 tests\ntest a ... ok\ntest w ... ignored, too wide\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout ----\nleft 1\nright 2\n\n\ntest result: FAILED.";
+        let printed = "running 4 tests\ntest a ... ok\ntest p - should panic ... ok\ntest w ... ignored, too wide\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout ----\nleft 1\nright 2\n\n\ntest result: FAILED.";
         let results: Vec<_> = printed.lines().filter_map(result).collect();
-        assert_eq!(results, [("a", "ok"), ("w", "ignored"), ("b::c", "FAILED")]);
+        assert_eq!(results, [("a", "ok"), ("p", "ok"), ("w", "ignored"), ("b::c", "FAILED")]);
         assert_eq!(reason(printed, "b::c"), ": left 1\n    right 2");
         assert_eq!(reason(printed, "a"), "");
     }

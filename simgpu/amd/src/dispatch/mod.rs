@@ -10,7 +10,7 @@ use crate::isa::Arch;
 use crate::loader::{Kernel, LoadError, Module};
 use arguments::Arguments;
 use group::{Group, GroupState};
-use isobit_simgpu_core::check::{Describe, Launch, Place, Violation};
+use isobit_simgpu_core::check::{Describe, Launch, Place, UnmarkedStores, Violation};
 use isobit_simgpu_core::engine::{Engine, coordinates};
 use isobit_simgpu_core::finding::{Fault, Findings};
 use isobit_simgpu_core::memory::Memory;
@@ -118,9 +118,12 @@ impl Gpu {
             grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
         let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
         let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg)?;
+        // On gfx942, atomic stores to global memory have cache bits.
+        let unmarked = UnmarkedStores { global: self.arch != Arch::Gfx942, local: true };
         let launch =
             Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, kernel.granules, kernel.atomics)
-                .with_local_unit(LDS_UNIT);
+                .with_local_unit(LDS_UNIT)
+                .with_unmarked_stores(unmarked);
         let group = Group {
             kernel,
             launch: &launch,

@@ -1,5 +1,6 @@
 //! Lowering: translates decoded instructions to steps.
 
+use super::marks::{Mark, marks};
 use super::program::{Exec, Finish, Flow, Program, Scalar, Source, Special, Step, Unsupported};
 use super::row::Row;
 use super::source::{Base, Slow};
@@ -28,6 +29,8 @@ pub struct Lower {
     pub vector_unit: bool,
     /// The length of the instruction and its place, for branches.
     pub offset: u32,
+    /// What the instruction is for the race checks.
+    pub mark: Mark,
     constants: Vec<Row>,
     constant_at: HashMap<u32, u16>,
     words: Vec<u64>,
@@ -84,6 +87,7 @@ impl Lower {
             approximation,
             vector_unit,
             offset: 0,
+            mark: Mark::Plain,
             constants: Vec::new(),
             constant_at: HashMap::new(),
             words: Vec::new(),
@@ -98,7 +102,10 @@ impl Lower {
     /// Lowers consecutive instructions.
     pub fn program(mut self, code: impl Iterator<Item = Result<Inst, DecodeError>>, base: u64) -> Program {
         let (mut steps, mut insts, mut faults, mut at) = (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
-        for decoded in code {
+        let code: Vec<_> = code.collect();
+        let marks = marks(self.arch, &code);
+        for (decoded, mark) in code.into_iter().zip(&marks) {
+            self.mark = *mark;
             self.offset = 4 * at.len() as u32;
             let (size, lowered) = match decoded {
                 Err(e) => (4, Err(Unsupported::Decode(e))),
@@ -131,6 +138,7 @@ impl Lower {
             slow: self.slow,
             finishes: self.finishes,
             pairs: self.pairs,
+            marks,
             at,
             faults,
         };

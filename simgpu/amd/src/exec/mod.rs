@@ -28,6 +28,7 @@ pub mod float;
 pub mod integer;
 pub mod lane;
 pub mod lower;
+pub mod marks;
 pub mod memory;
 mod modifiers;
 pub mod program;

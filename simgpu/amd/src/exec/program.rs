@@ -1,5 +1,6 @@
 //! Lowered code: one step per instruction, and the data that the steps refer to.
 
+use super::marks::Mark;
 use super::row::Row;
 use super::source::Slow;
 use super::wave::{Env, Wave};
@@ -135,6 +136,8 @@ pub struct Program {
     pub finishes: Vec<Finish>,
     /// Pairs of steps that are executed as one.
     pub pairs: Vec<[Step; 2]>,
+    /// What the loads and stores among the steps are for the race checks.
+    pub marks: Vec<Mark>,
     /// The step at each dword of the code; `u32::MAX` inside an instruction.
     pub at: Vec<u32>,
     /// The reasons why steps cannot be executed, by step.

@@ -4,6 +4,7 @@
 use super::metadata::Described;
 use super::{Image, LoadError};
 use crate::exec::Program;
+use crate::exec::marks::Mark;
 use crate::isa::Arch;
 use isobit_simgpu_core::check::Granules;
 use std::sync::Arc;
@@ -198,6 +199,8 @@ fn accesses(program: &Program, entry: usize, end: u32) -> (Granules, bool) {
     let calls = own.clone().any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));
     let steps = if calls { &program.steps[..] } else { &program.steps[entry..entry + own.count()] };
     let (mut granules, mut atomics) = (Granules::default(), false);
+    let first = if calls { 0 } else { entry };
+    atomics |= program.marks.iter().skip(first).take(steps.len()).any(|mark| *mark == Mark::Atomic);
     for name in steps.iter().filter_map(|step| program.insts.get(step.inst as usize)).map(|inst| inst.name) {
         let Some((space, rest)) = name.split_once('_') else { continue };
         if !matches!(space, "global" | "flat" | "ds" | "buffer") {

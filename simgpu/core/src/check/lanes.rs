@@ -5,7 +5,7 @@ use super::report::{Subject, other};
 use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache, Violation};
 use crate::finding::FindingKind;
 use crate::memory::{Allocation, Named};
-use crate::race::tag;
+use crate::race::{tag, unmarked};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ impl Launch<'_> {
                     self.said(address, length, |place| format!("is at {address:#x}, not aligned to {align}: {place}"))
                 };
                 crooked.add(lane, say);
-                if access.is_atomic() {
+                if access.orders() {
                     lanes &= !(1 << lane);
                     (parts, clipped) = (parts & !(1 << lane), clipped & !(1 << lane));
                     continue;
@@ -174,7 +174,7 @@ impl Launch<'_> {
         let made = lanes | parts;
         let overlap = if access == Access::Store { overlapping(made, wave.addresses, length) } else { 0 };
         let ticket = match &self.order {
-            Some(order) if access.is_atomic() => {
+            Some(order) if access.orders() => {
                 order.begin(who, lanes_of(made).map(|lane| wave.addresses[lane as usize]))
             }
             _ => Default::default(),
@@ -241,7 +241,14 @@ impl Launch<'_> {
             let any_group = clash.was == Access::Load && clash.other & tag::MANY_GROUPS != 0;
             let ordered =
                 |order: &crate::race::atomic_order::Order| order.ordered(&place, any_wave, any_group, wave.who);
-            if tag::exact(clash.other) && tag::exact(me) && !self.order().is_some_and(ordered) {
+            let races = tag::exact(clash.other) && tag::exact(me) && !self.order().is_some_and(ordered);
+            if races && self.unmarked().global && unmarked(wave.access, clash.was, clash.other & tag::ATOMIC != 0) {
+                if let (Some(order), Access::Store) = (self.order(), clash.was) {
+                    order.released(&place, wave.addresses[lane as usize]);
+                    // SAFETY: guaranteed by the caller; the block was switched to granules.
+                    unsafe { self.track.admit(clash.offset) };
+                }
+            } else if races {
                 raced.add(lane, || {
                     let first = (self.memory.start() + clash.offset).max(self.memory.start() + offset);
                     let other = other(clash.was, &place, any_wave, any_group, wave.who);

@@ -48,12 +48,21 @@ pub enum Access {
     AtomicLoad,
     /// A write that does not race with atomics.
     AtomicStore,
+    /// A plain read whose value a compare-and-swap compares (see [`race`](crate::race)): it does not
+    /// race with atomics, but it orders nothing.
+    ComparedLoad,
 }
 
 impl Access {
     /// Whether it does not race with other atomics.
     #[inline(always)]
     pub fn is_atomic(self) -> bool {
+        !matches!(self, Self::Load | Self::Store)
+    }
+
+    /// Whether it orders what comes before and after it, as atomics do.
+    #[inline(always)]
+    pub fn orders(self) -> bool {
         matches!(self, Self::Atomic | Self::AtomicLoad | Self::AtomicStore)
     }
 
@@ -66,7 +75,7 @@ impl Access {
     /// Whether it writes.
     #[inline(always)]
     pub fn writes(self) -> bool {
-        !matches!(self, Self::Load | Self::AtomicLoad)
+        !matches!(self, Self::Load | Self::AtomicLoad | Self::ComparedLoad)
     }
 }
 
@@ -103,6 +112,16 @@ impl From<u32> for Granules {
     fn from(bytes: u32) -> Self {
         Self { global: bytes, local: bytes }
     }
+}
+
+/// In which memories a GPU's atomic stores look like plain ones (see
+/// [`Launch::with_unmarked_stores`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnmarkedStores {
+    /// In global memory.
+    pub global: bool,
+    /// In local memory.
+    pub local: bool,
 }
 
 /// Names the parts of a launch for findings. Called only if there is a finding.
@@ -160,6 +179,7 @@ pub struct Launch<'a> {
     local_granule: u32,
     local_unit: u32,
     order: Option<Order>,
+    unmarked: UnmarkedStores,
     id: u64,
     violations: Violations,
     _dispatch: Dispatch<'a>,
@@ -193,10 +213,20 @@ impl<'a> Launch<'a> {
             local_granule: log(granules.local),
             local_unit: 1,
             order: atomics.then(Order::default),
+            unmarked: UnmarkedStores::default(),
             id: LAUNCHES.fetch_add(1, Ordering::Relaxed),
             violations: Violations::default(),
             _dispatch: dispatch,
         }
+    }
+
+    /// Says in which memories the instruction of an atomic store may be that of a plain one. A plain
+    /// store there does not race with an atomic load, and an atomic load that finds its value
+    /// acquires what the storing wave did before.
+    #[must_use]
+    pub fn with_unmarked_stores(mut self, unmarked: UnmarkedStores) -> Self {
+        self.unmarked = unmarked;
+        self
     }
 
     /// Returns the kernel's name.
@@ -350,6 +380,10 @@ impl<'a> Launch<'a> {
     /// Returns the number of bytes in units of which the card allocates local memory.
     pub(crate) fn local_unit(&self) -> u32 {
         self.local_unit
+    }
+
+    pub(crate) fn unmarked(&self) -> UnmarkedStores {
+        self.unmarked
     }
 
     /// Returns the binary logarithm of the size of a granule of local memory.

@@ -55,7 +55,7 @@ impl Subject<'_> {
 impl Access {
     pub(crate) fn noun(self) -> &'static str {
         match self {
-            Self::Load => "a load",
+            Self::Load | Self::ComparedLoad => "a load",
             Self::Store => "a store",
             Self::Atomic => "an atomic",
             Self::AtomicLoad => "an atomic load",

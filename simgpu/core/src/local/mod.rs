@@ -10,6 +10,7 @@ use crate::check::{Access, Checked, Describe, LANES, Launch, Place, Violation};
 use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::atomic_order::Order;
+use crate::race::unmarked;
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
 use std::ops::Range;
@@ -279,7 +280,7 @@ impl Local {
             let aligned = address & (align - 1) == 0;
             if !aligned {
                 crooked.add(lane, || said(signed, format!("is {}, not aligned to {align}", named(signed).place)));
-                if access.is_atomic() {
+                if access.orders() {
                     lanes &= !(1 << lane);
                     (parts, clipped) = (parts & !(1 << lane), clipped & !(1 << lane));
                     continue;
@@ -312,12 +313,12 @@ impl Local {
         raced.tell(FindingKind::Race, launch, subject);
         let made = lanes | parts;
         let overlap = if access == Access::Store { overlapping(made, addresses, bytes as u64) } else { 0 };
-        if access.is_atomic()
+        if access.orders()
             && let Some(order) = launch.order()
         {
             // All waves of the group run on this thread, so the atomic can be treated as already
             // performed.
-            let key = |lane: u32| u64::from(addresses[lane as usize]) | u64::from(subject.who.group) << 24 | 1 << 63;
+            let key = |lane: u32| order_key(subject.who, addresses[lane as usize].into());
             order.done(order.begin(subject.who, lanes_of(made).map(key)));
         }
         Checked { lanes, clipped, overlap, ..Checked::default() }
@@ -335,7 +336,13 @@ impl Local {
         for at in bytes.start >> granule..=(bytes.end - 1) >> granule {
             let Some(clash) = self.record.clash(step, at, subject.who) else { continue };
             let ordered = |order: &Order| order.ordered(&clash.place, clash.any_wave, false, subject.who);
-            if clash.exact && !launch.order().is_some_and(ordered) {
+            let races = clash.exact && !launch.order().is_some_and(ordered);
+            if races && launch.unmarked().local && unmarked(subject.access, clash.was, clash.atomic) {
+                if let (Some(order), Access::Store) = (launch.order(), clash.was) {
+                    order.released(&clash.place, order_key(subject.who, bytes.start as u64));
+                    self.record.admit(at);
+                }
+            } else if races {
                 let other = other(clash.was, &clash.place, clash.any_wave, false, subject.who);
                 tell((at << granule).max(bytes.start), other);
             }
@@ -367,6 +374,11 @@ impl Local {
             &what,
         );
     }
+}
+
+/// Returns what stands for an address in local memory in the order of atomics.
+fn order_key(who: &Place, address: u64) -> u64 {
+    address | u64::from(who.group) << 24 | 1 << 63
 }
 
 // Words and the widest accesses of a lane are by far the most frequent and need no loop.

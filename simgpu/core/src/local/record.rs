@@ -32,6 +32,8 @@ const CHUNK: usize = 4;
 pub(super) struct Clash {
     pub(super) place: Place,
     pub(super) was: Access,
+    /// It was atomic; of several readers, all.
+    pub(super) atomic: bool,
     /// It was made by several waves, and `place` names one of them.
     pub(super) any_wave: bool,
     /// Both places are known exactly, not only that they are late.
@@ -181,11 +183,17 @@ impl Record {
                 Some(Clash {
                     place: Place { group: who.group, wave, epoch: era - self.begin },
                     was,
+                    atomic: earlier & ATOMIC != 0,
                     any_wave: was == Access::Load && earlier & MANY_WAVES != 0,
                     exact: era != LAST_ERA,
                 })
             }
         }
+    }
+
+    /// Takes the last write of a granule for an atomic one.
+    pub(super) fn admit(&mut self, granule: usize) {
+        self.granules[granule] |= u64::from(ATOMIC) << 32;
     }
 }
 

@@ -98,6 +98,13 @@ impl Order {
         }
     }
 
+    /// Records that an atomic load of another wave is about to read what `who` stored at `address`,
+    /// by a store that turns out to be atomic. What `who` does later in the same epoch counts as
+    /// released too, so a race may be missed.
+    pub(crate) fn released(&self, who: &Place, address: u64) {
+        self.done(self.begin(who, std::iter::once(address)));
+    }
+
     /// Whether a chain of atomics may order an access at `earlier` before the current access of
     /// `who`. With `any_wave`, the access was by any wave of its group; with `any_group`, by
     /// several groups.

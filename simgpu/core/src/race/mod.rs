@@ -7,6 +7,35 @@
 //! clash is reported. A clash may be missed if a record was replaced, or if two host threads change
 //! a record at the same time.
 
+//!
+//! Two things in compiled code look like races and are not:
+//!
+//! * The first load of a compare-and-swap loop is a plain one, in the loops that compilers and the
+//!   vendors' guides make of other atomics. If its value is old, the first compare-and-swap fails,
+//!   so nothing depends on it. The vendors' lowerings therefore follow the compared operand back to
+//!   the loads that it comes from, and these do not race with atomics
+//!   ([`ComparedLoad`](crate::check::Access::ComparedLoad)); they still race with plain stores. A
+//!   load that feeds no compare-and-swap stays a plain one, in whatever kernel it is. The
+//!   alternative is to keep a clash of a load with an atomic until its wave makes a compare-and-swap
+//!   on the same address. It needs no knowledge of the code, but loops that exit before their first
+//!   compare-and-swap (a maximum) never do, and an atomic that clashes with an earlier load does not
+//!   know which of several instructions made it.
+//! * On some targets an atomic store is the instruction of a plain one, whatever its scope and order
+//!   ([`UnmarkedStores`](crate::check::UnmarkedStores)). An atomic load that finds its value shows
+//!   what it is.
+
 pub(crate) mod atomic_order;
 pub(crate) mod tag;
 pub(crate) mod track;
+
+use crate::check::Access;
+
+/// Whether a clash of `access` with an earlier one is only of an atomic load and a store that may
+/// be atomic. `atomic` says whether the earlier access was.
+pub(crate) fn unmarked(access: Access, was: Access, atomic: bool) -> bool {
+    match (access, was) {
+        (Access::AtomicLoad, Access::Store) => true,
+        (Access::Store, Access::Load) => atomic,
+        _ => false,
+    }
+}

@@ -88,6 +88,18 @@ impl Track<'_> {
         None
     }
 
+    /// Takes the last write of the granule at `offset` for an atomic one. Its block must have been
+    /// switched to granules.
+    ///
+    /// # Safety
+    ///
+    /// As for [`note`](Self::note).
+    pub(crate) unsafe fn admit(&self, offset: u64) {
+        // SAFETY: the caller promises what `note` asks.
+        let [writer, _] = unsafe { self.shadow.granule(offset >> self.granule) };
+        writer.fetch_or(ATOMIC, Relaxed);
+    }
+
     /// Records an access to the granule at `offset`, independent of earlier accesses. Its block
     /// must have been switched to granules. Returns the offset of the next granule.
     ///

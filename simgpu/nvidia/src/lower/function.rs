@@ -2,6 +2,7 @@
 //! steps per instruction, and the branches between blocks.
 
 use super::blocks::{End, Graph};
+use super::compared::{Loads, compared};
 use super::tables::lowering;
 use super::{Location, Lower, allocate, block_layout, liveness};
 use crate::exec::control;
@@ -37,6 +38,7 @@ pub fn lower(
         at: vec![None; graph.blocks.len()],
         open: Vec::new(),
         graph: &graph,
+        compared: compared(body, locations),
     };
     for (number, &block) in order.iter().enumerate() {
         emitter.block(block, order.get(number + 1).copied())?;
@@ -51,6 +53,7 @@ pub fn lower(
 struct Emitter<'a, 'b> {
     lower: Lower<'a>,
     graph: &'b Graph<'a>,
+    compared: Loads,
     /// The first step of each block that has been emitted.
     at: Vec<Option<u32>>,
     /// Steps whose target is not emitted yet.
@@ -71,6 +74,7 @@ impl<'a> Emitter<'a, '_> {
         let lowering =
             lowering(&inst.opcode).ok_or_else(|| format!("the instruction {} is not simulated", inst.opcode))?;
         let named = |why: String| format!("{}: {why}", written(inst));
+        self.lower.compared = self.compared.contains(&std::ptr::from_ref(inst));
         self.lower.begin(inst).and_then(|()| lowering(&mut self.lower, inst)).map_err(named)
     }
 

@@ -5,6 +5,7 @@
 mod allocate;
 mod block_layout;
 mod blocks;
+mod compared;
 mod function;
 mod inline;
 mod liveness;
@@ -58,6 +59,8 @@ pub struct Lower<'a> {
     pub rows: &'a [u32],
     /// The locations of the variables, by name.
     pub locations: &'a HashMap<String, Location>,
+    /// Whether a compare-and-swap compares the value of the current instruction, a load.
+    pub compared: bool,
     constants: HashMap<(u64, u32), u32>,
     /// The guard and the origin of the current instruction.
     guard: Place,
@@ -79,6 +82,7 @@ impl<'a> Lower<'a> {
             registers,
             rows,
             locations,
+            compared: false,
             constants: HashMap::new(),
             guard: Place::NONE,
             origin: Origin::default(),

@@ -7,6 +7,7 @@ mod common;
 mod divergence;
 mod idioms;
 mod modules;
+mod ordered;
 mod planted_faults;
 mod spinning;
 mod tree;

@@ -108,11 +108,11 @@ fn partly_outside(
 /// Handles lanes that access memory outside their resource: loads return zero, and stores are
 /// ignored.
 fn zero(wave: &mut Wave, step: &Step, form: &Form, lanes: u64) {
-    if lanes == 0 || form.access == Access::Store || step.dst == NO_ROW {
+    if lanes == 0 || !form.access.reads() || step.dst == NO_ROW {
         return;
     }
     let mut zeros = [0; MOST];
-    if form.access == Access::Load {
+    if !form.access.writes() {
         // SAFETY: a load reads at most one lane's maximum, and `zeros` has that size.
         unsafe { (form.lanes)(wave, step, lanes, &[zeros.as_mut_ptr().cast(); LANES]) };
     } else {

@@ -6,7 +6,7 @@ use super::private;
 use crate::exec::wave::SITE_CACHES;
 use crate::exec::{Env, Step, Wave};
 use isobit_simgpu_core::check::part::apart;
-use isobit_simgpu_core::check::{Access, LANES, run, run_local};
+use isobit_simgpu_core::check::{LANES, run, run_local};
 
 /// Accesses global memory. Device addresses are addresses of this process.
 #[inline(always)]
@@ -59,7 +59,7 @@ pub fn first_bytes(
         // SAFETY: as above, for the clipped lanes with regard to their parts.
         unsafe { apart(access, clipped, &places, part, |places| (form.lanes)(wave, step, lanes, places)) };
     }
-    if access == Access::Atomic {
+    if access.orders() {
         env.launch.performed(&checked);
     }
     let address = |lane: usize| addresses[lane & 63];

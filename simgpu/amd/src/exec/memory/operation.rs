@@ -62,25 +62,39 @@ pub trait Operation: Sized {
     const STORED: usize;
     /// Whether it has a second operand.
     const SECOND: bool = false;
-    /// The operation's form.
-    const FORM: Form = {
-        let atomic = matches!(Self::ACCESS, Access::Atomic);
-        Form {
-            access: Self::ACCESS,
-            bytes: Self::BYTES,
-            align: if atomic || Self::BYTES < 4 { Self::BYTES } else { 4 },
-            stored: Self::STORED,
-            second: Self::SECOND,
-            row: if atomic { None } else { Some(in_row::<Self>) },
-            lanes: in_lanes::<Self>,
-        }
-    };
+    /// The operation's form, and that of a load or a store with a mark.
+    const FORM: Form = form::<Self>(Self::ACCESS);
+    /// See [`FORM`](Self::FORM).
+    const ATOMIC: Form = form::<Self>(match Self::ACCESS {
+        Access::Load => Access::AtomicLoad,
+        Access::Store => Access::AtomicStore,
+        other => other,
+    });
+    /// See [`FORM`](Self::FORM).
+    const COMPARED: Form = form::<Self>(match Self::ACCESS {
+        Access::Load => Access::ComparedLoad,
+        other => other,
+    });
 
     /// Does the operation for one lane.
     ///
     /// # Safety
     /// The bytes at `at` may be accessed.
     unsafe fn perform(wave: &mut Wave, step: &Step, lane: usize, at: *mut u8);
+}
+
+const fn form<O: Operation>(access: Access) -> Form {
+    let atomic = matches!(O::ACCESS, Access::Atomic);
+    let plain = matches!(access, Access::Load | Access::Store);
+    Form {
+        access,
+        bytes: O::BYTES,
+        align: if atomic || O::BYTES < 4 { O::BYTES } else { 4 },
+        stored: O::STORED,
+        second: O::SECOND,
+        row: if plain { Some(in_row::<O>) } else { None },
+        lanes: in_lanes::<O>,
+    }
 }
 
 unsafe fn in_row<O: Operation>(wave: &mut Wave, step: &Step, first: usize, count: usize, start: *mut u8) {

@@ -72,10 +72,10 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
             }
         }
         let init = &mut wave.private.init[lane * stride..][inside];
-        if access != Access::Store && init.contains(&0) {
+        if access.reads() && init.contains(&0) {
             wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads uninitialised memory"));
         }
-        if access != Access::Load {
+        if access.writes() {
             init.fill(1);
         }
     }

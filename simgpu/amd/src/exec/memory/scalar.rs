@@ -1,12 +1,13 @@
 //! Scalar memory: loads to scalar registers, by address or by buffer resource, and clocks.
 
 use crate::exec::lower::{Lower, Lowering};
+use crate::exec::marks::Mark;
 use crate::exec::program::{Scalar, Unsupported};
 use crate::exec::value::Kind;
 use crate::exec::wave::SITE_CACHES;
-use crate::exec::{Env, Flow, Step, Wave, source};
+use crate::exec::{Env, Exec, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand, sreg};
-use isobit_simgpu_core::check::Access;
+use isobit_simgpu_core::check::{Access, LANES};
 use std::sync::atomic::Ordering;
 
 /// Indices of a step's scalars: the base (or the resource's first half) and the offset register.
@@ -16,7 +17,8 @@ const OFFSET: usize = 1;
 
 /// Lowers a load of `N` words; through a resource if `BUFFER` is set.
 fn load<const N: usize, const BUFFER: bool>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
-    let mut step = lower.whole(inst, run::<N, BUFFER>, &[Kind::Uint64])?;
+    let exec = if lower.mark == Mark::Compared { run::<N, BUFFER, true> as Exec } else { run::<N, BUFFER, false> };
+    let mut step = lower.whole(inst, exec, &[Kind::Uint64])?;
     step.scalars[OFFSET] = match inst.src[1] {
         Operand::None => lower.word(0),
         register => lower.scalar(inst, register, Kind::Int32)?,
@@ -25,7 +27,11 @@ fn load<const N: usize, const BUFFER: bool>(lower: &mut Lower, inst: &Inst) -> R
     Ok(step)
 }
 
-fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
+fn run<const N: usize, const BUFFER: bool, const COMPARED: bool>(
+    wave: &mut Wave,
+    step: &Step,
+    env: &mut Env<'_>,
+) -> Flow {
     let base = source::pair(wave, env, step.scalars[BASE]);
     let offset = i64::from(step.target as i32) + i64::from(source::word(wave, env, step.scalars[OFFSET]));
     let mut words = [0; N];
@@ -45,7 +51,14 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
     if count > 0 {
         let (place, site) = (wave.place(env), wave.site());
         let cache = &mut env.caches[site as usize % SITE_CACHES];
-        if env.launch.check_uniform(&place, site, address, 4 * count as u32, 4, cache, env.describe) {
+        let bytes = 4 * count as u32;
+        let valid = if COMPARED {
+            let (access, at) = (Access::ComparedLoad, [address; LANES]);
+            env.launch.check_scattered(&place, access, site, 1, &at, bytes, 4, cache, env.describe).lanes == 1
+        } else {
+            env.launch.check_uniform(&place, site, address, bytes, 4, cache, env.describe)
+        };
+        if valid {
             for (i, word) in words.iter_mut().enumerate().take(count) {
                 // SAFETY: the check found all of the words in a live allocation, at a multiple of
                 // four. If other threads of the simulated card write them at the same time, the

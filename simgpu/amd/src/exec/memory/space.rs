@@ -2,10 +2,10 @@
 
 use super::operation::{ADDRESS, DATA, Form, NO_ROW, Operation, SECOND};
 use crate::exec::lower::{Lower, modifier};
+use crate::exec::marks::Mark;
 use crate::exec::program::{Exec, Source, Unsupported};
 use crate::exec::{Env, Flow, Step, Wave};
 use crate::isa::{Inst, Operand};
-use isobit_simgpu_core::check::Access;
 
 /// A way of addressing memory.
 pub trait Space {
@@ -28,13 +28,31 @@ pub trait Space {
 /// # Errors
 /// A modifier that is not simulated.
 pub fn lowering<S: Space, O: Operation>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
-    step::<S>(lower, inst, lower.choose(fast::<S, O> as Exec, base::<S, O> as Exec), &O::FORM)
+    let (fast, base) = match lower.mark {
+        Mark::Plain => (fast::<S, O, PLAIN> as Exec, base::<S, O, PLAIN> as Exec),
+        Mark::Atomic => (fast::<S, O, ATOMIC> as Exec, base::<S, O, ATOMIC> as Exec),
+        Mark::Compared => (fast::<S, O, COMPARED> as Exec, base::<S, O, COMPARED> as Exec),
+    };
+    step::<S>(lower, inst, lower.choose(fast, base), &O::FORM)
+}
+
+const PLAIN: u8 = Mark::Plain as u8;
+const ATOMIC: u8 = Mark::Atomic as u8;
+const COMPARED: u8 = Mark::Compared as u8;
+
+/// Returns the form of an operation with a mark.
+const fn form<O: Operation, const MARK: u8>() -> &'static Form {
+    match MARK {
+        PLAIN => &O::FORM,
+        ATOMIC => &O::ATOMIC,
+        _ => &O::COMPARED,
+    }
 }
 
 fn step<S: Space>(lower: &mut Lower, inst: &Inst, exec: Exec, form: &Form) -> Result<Step, Unsupported> {
     let mut step = lower.step(exec);
     step.dst = match inst.dst {
-        Operand::None if form.access != Access::Load => NO_ROW,
+        Operand::None if form.access.writes() => NO_ROW,
         operand => lower.vgpr(inst, operand)?,
     };
     if form.stored > 0 {
@@ -52,13 +70,13 @@ fn step<S: Space>(lower: &mut Lower, inst: &Inst, exec: Exec, form: &Form) -> Re
     Ok(step)
 }
 
-fn fast<S: Space, O: Operation>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
+fn fast<S: Space, O: Operation, const MARK: u8>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     // SAFETY: lowering chose this function because the processor has the features.
-    unsafe { run_fast::<S>(wave, step, env, &O::FORM) }
+    unsafe { run_fast::<S>(wave, step, env, form::<O, MARK>()) }
 }
 
-fn base<S: Space, O: Operation>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
-    run_base::<S>(wave, step, env, &O::FORM)
+fn base<S: Space, O: Operation, const MARK: u8>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
+    run_base::<S>(wave, step, env, form::<O, MARK>())
 }
 
 #[inline(never)]

@@ -96,7 +96,7 @@ fn scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, address
         // SAFETY: as above, for the clipped lanes with regard to their parts.
         unsafe { partly(warp, env, form, form.lanes, (lanes, checked.clipped as u32), &places, part) };
     }
-    if form.access.is_atomic() {
+    if form.access.orders() {
         env.launch.performed(&checked);
     }
     let inside = |at: u64| env.launch.table().find(at).is_some();

@@ -134,12 +134,13 @@ fn width(lower: &Lower<'_>, elements: &[Operand], ty: Type) -> Result<u32, Strin
 
 fn form(said: &Said, lower: &mut Lower<'_>, load: bool, width: u32, registers: [Place; MOST]) -> Result<Form, String> {
     let access = match (load, said.order) {
+        (true, Order::Weak) if lower.compared => Access::ComparedLoad,
         (true, Order::Weak) => Access::Load,
         (false, Order::Weak) => Access::Store,
         (true, Order::Strong) => Access::AtomicLoad,
         (false, Order::Strong) => Access::AtomicStore,
     };
-    lower.program.atomics |= access.is_atomic();
+    lower.program.atomics |= access.orders();
     let moving = moving(lower, load, said.ty, width, said.count)?;
     let bytes = said.count as u32 * said.ty.bytes();
     Ok(Form {

@@ -192,3 +192,24 @@ template <bool LOCKED> DEVICE void count_alone(u32* count, u32* flag) {
 }
 KERNEL void locked(u32* count, u32* flag) { count_alone<true>(count, flag); }
 KERNEL void not_locked(u32* count, u32* flag) { count_alone<false>(count, flag); }
+template <bool LOCKED> DEVICE void count_in_shared(u32* out) {
+    SHARED u32 words[2];
+    if (thread() < 2) words[thread()] = 0;
+    barrier();
+    count_alone<LOCKED>(words, words + 1);
+    barrier();
+    if (thread() == 0) out[block()] = words[0];
+}
+KERNEL void locked_in_shared(u32* out, u32* flag) { count_in_shared<true>(out); }
+KERNEL void not_locked_in_shared(u32* out, u32* flag) { count_in_shared<false>(out); }
+// One thread takes and releases the lock for its group.
+KERNEL void locked_by_groups(u32* data, u32* flag) {
+    if (thread() == 0) {
+        u32 open = 0;
+        while (!__hip_atomic_compare_exchange_strong(flag, &open, 1, __ATOMIC_ACQUIRE, RELAXED, AGENT)) open = 0;
+    }
+    barrier();
+    data[thread()] += 1;
+    barrier();
+    if (thread() == 0) __hip_atomic_store(flag, 0, __ATOMIC_RELEASE, AGENT);
+}

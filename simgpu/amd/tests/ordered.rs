@@ -187,5 +187,15 @@ fn groups_in_turn_and_locks() {
         assert_eq!(card.download::<u32>(count, 1), [4 * BLOCKS]);
         let found = card.findings("not_locked", BLOCKS, THREADS, &[count, flag]);
         races(&found, "not_locked", &["load", "store"], arch);
+
+        let out = card.uninitialised(4 * BLOCKS as usize);
+        assert_eq!(card.findings("locked_in_shared", BLOCKS, THREADS, &[out, flag]), [], "{}", arch.name());
+        assert_eq!(card.download::<u32>(out, BLOCKS as usize), [4; BLOCKS as usize]);
+        let found = card.findings("not_locked_in_shared", BLOCKS, THREADS, &[out, flag]);
+        races(&found, "not_locked_in_shared", &["load", "store", "read", "write"], arch);
+
+        let data = card.upload(&[0u32; THREADS as usize]);
+        assert_eq!(card.findings("locked_by_groups", BLOCKS, THREADS, &[data, flag]), [], "{}", arch.name());
+        assert_eq!(card.download::<u32>(data, THREADS as usize), [BLOCKS; THREADS as usize]);
     });
 }

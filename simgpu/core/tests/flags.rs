@@ -170,6 +170,24 @@ fn an_unmarked_store_still_races_with_all_but_atomic_loads() {
 }
 
 #[test]
+fn a_lock_that_a_store_releases() {
+    // Each wave takes the lock, changes the data, and releases the lock. The second tries to take
+    // it in between.
+    let (first, second) = (at(0, 0, 0), at(0, 1, 0));
+    let held = |place| [(place, Access::Load, DATA), (place, Access::Store, DATA), (place, Access::Store, FLAG)];
+    let take = |place| (place, Access::Atomic, FLAG);
+    for second in [second, at(1, 0, 0)] {
+        let free = [&[take(first)][..], &held(first), &[take(second)], &held(second), &[take(first)]].concat();
+        assert_eq!(racing(&free, true, 4), []);
+        assert!(!racing(&free, false, 4).is_empty());
+        let tried = [&[take(first), take(second)][..], &held(first), &[take(second)], &held(second)].concat();
+        assert_eq!(racing(&tried, true, 4), []);
+        // Without taking the lock.
+        assert_eq!(racing(&[&[take(first)][..], &held(first), &held(second)].concat(), true, 4), [4, 5, 6]);
+    }
+}
+
+#[test]
 fn a_flag_that_one_group_after_the_other_sets() {
     // Each group waits for the one before, changes the data, and sets the same flag.
     let turn = |group| {

@@ -5,7 +5,7 @@ use super::report::{Subject, other};
 use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache, Violation};
 use crate::finding::FindingKind;
 use crate::memory::{Allocation, Named};
-use crate::race::{tag, unmarked};
+use crate::race::{Earlier, tag, unmarked};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -242,9 +242,14 @@ impl Launch<'_> {
             let ordered =
                 |order: &crate::race::atomic_order::Order| order.ordered(&place, any_wave, any_group, wave.who);
             let races = tag::exact(clash.other) && tag::exact(me) && !self.order().is_some_and(ordered);
-            if races && self.unmarked().global && unmarked(wave.access, clash.was, clash.other & tag::ATOMIC != 0) {
-                if let (Some(order), Access::Store) = (self.order(), clash.was) {
-                    order.released(&place, wave.addresses[lane as usize]);
+            let earlier = Earlier {
+                place: &place,
+                was: clash.was,
+                atomic: clash.other & tag::ATOMIC != 0,
+                address: wave.addresses[lane as usize],
+            };
+            if races && self.unmarked().global && unmarked(self.order(), wave.who, wave.access, &earlier) {
+                if !wave.access.writes() {
                     // SAFETY: guaranteed by the caller; the block was switched to granules.
                     unsafe { self.track.admit(clash.offset) };
                 }

@@ -10,7 +10,7 @@ use crate::check::{Access, Checked, Describe, LANES, Launch, Place, Violation};
 use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::atomic_order::Order;
-use crate::race::unmarked;
+use crate::race::{Earlier, unmarked};
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
 use std::ops::Range;
@@ -337,9 +337,14 @@ impl Local {
             let Some(clash) = self.record.clash(step, at, subject.who) else { continue };
             let ordered = |order: &Order| order.ordered(&clash.place, clash.any_wave, false, subject.who);
             let races = clash.exact && !launch.order().is_some_and(ordered);
-            if races && launch.unmarked().local && unmarked(subject.access, clash.was, clash.atomic) {
-                if let (Some(order), Access::Store) = (launch.order(), clash.was) {
-                    order.released(&clash.place, order_key(subject.who, bytes.start as u64));
+            let earlier = Earlier {
+                place: &clash.place,
+                was: clash.was,
+                atomic: clash.atomic,
+                address: order_key(subject.who, bytes.start as u64),
+            };
+            if races && launch.unmarked().local && unmarked(launch.order(), subject.who, subject.access, &earlier) {
+                if !subject.access.writes() {
                     self.record.admit(at);
                 }
             } else if races {

@@ -98,7 +98,14 @@ impl Order {
         }
     }
 
-    /// Records that an atomic load of another wave is about to read what `who` stored at `address`,
+    /// Whether the wave of `who` made an atomic on `address`, as far as is recorded.
+    pub(crate) fn made(&self, who: &Place, address: u64) -> bool {
+        let log = self.log.lock();
+        let own = |event: &Event| (event.who.group, event.who.wave) == (who.group, who.wave);
+        log.full || log.events.iter().rev().any(|event| event.address == address && own(event))
+    }
+
+    /// Records that an atomic of another wave is about to read what `who` stored at `address`,
     /// by a store that turns out to be atomic. What `who` does later in the same epoch counts as
     /// released too, so a race may be missed.
     pub(crate) fn released(&self, who: &Place, address: u64) {

@@ -22,20 +22,42 @@
 //!   know which of several instructions made it.
 //! * On some targets an atomic store is the instruction of a plain one, whatever its scope and order
 //!   ([`UnmarkedStores`](crate::check::UnmarkedStores)). An atomic load that finds its value shows
-//!   what it is.
+//!   what it is, and so does an earlier atomic of the same wave on the same address: a lock that is
+//!   taken by a compare-and-swap is often released by a store. Without either, a store counts as a
+//!   plain one, or a counter that is reset without a barrier would not be found.
 
 pub(crate) mod atomic_order;
 pub(crate) mod tag;
 pub(crate) mod track;
 
-use crate::check::Access;
+use crate::check::{Access, Place};
+use atomic_order::Order;
 
-/// Whether a clash of `access` with an earlier one is only of an atomic load and a store that may
-/// be atomic. `atomic` says whether the earlier access was.
-pub(crate) fn unmarked(access: Access, was: Access, atomic: bool) -> bool {
-    match (access, was) {
+/// The earlier side of a clash at an address.
+pub(crate) struct Earlier<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) was: Access,
+    /// It was atomic; of several readers, all.
+    pub(crate) atomic: bool,
+    /// The address, as [`Order`] knows it.
+    pub(crate) address: u64,
+}
+
+/// Whether the stores of a clash, in memory with unmarked stores, are atomic as far as can be seen.
+/// If the earlier access is such a store, it releases.
+pub(crate) fn unmarked(order: Option<&Order>, who: &Place, access: Access, earlier: &Earlier<'_>) -> bool {
+    let &Earlier { place, was, atomic, address } = earlier;
+    let made = |place: &Place| order.is_some_and(|order| order.made(place, address));
+    let excused = match (access, was) {
         (Access::AtomicLoad, Access::Store) => true,
         (Access::Store, Access::Load) => atomic,
+        (Access::Atomic, Access::Store) => made(place),
+        (Access::Store, Access::Atomic) => made(who),
+        (Access::Store, Access::Store) => made(who) && made(place),
         _ => false,
+    };
+    if let (true, Access::Store, Some(order)) = (excused, was, order) {
+        order.released(place, address);
     }
+    excused
 }

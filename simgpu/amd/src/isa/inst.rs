@@ -205,8 +205,8 @@ pub enum Dpp {
 }
 
 /// Cache-policy bits, in the order of their fields; the names differ by generation (glc slc dlc,
-/// sc0 nt sc1). They do not affect ordering here, but the first marks an atomic that returns the
-/// old value.
+/// sc0 nt sc1). The simulated memory has no caches, but the bits tell atomic loads and stores from
+/// plain ones, and the first marks an atomic that returns the old value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cache {
     /// glc; sc0 on gfx942. On an atomic: the old value is returned.

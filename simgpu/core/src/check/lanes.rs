@@ -92,10 +92,15 @@ impl Launch<'_> {
     pub(super) fn check_lanes(&self, wave: &Wave<'_>, cache: &mut SiteCache) -> Checked {
         let Wave { who, access, bytes, .. } = *wave;
         let doubtful = if access.is_atomic() { wave.mask } else { self.check_rows(wave, cache) };
+        let length = u64::from(bytes);
+        if doubtful == 0 && !access.is_atomic() {
+            // The rows are in order, so that there is nothing to report.
+            let overlap = if access == Access::Store { overlapping(wave.mask, wave.addresses, length) } else { 0 };
+            return Checked { lanes: wave.mask, overlap, ..Checked::default() };
+        }
         let writes = access.writes();
         let me = tag::of(self.track.dispatch, who);
         let shadow = self.track.shadow;
-        let length = u64::from(bytes);
         let (mut lanes, mut parts, mut clipped) = (wave.mask, 0, 0);
         let mut violation = None;
         let mut outside = Outside::default();

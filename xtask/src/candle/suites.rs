@@ -228,8 +228,8 @@ impl Outcome {
     }
 }
 
-/// Reads a line such as `test add_gpu ... ok`, `test wide ... ignored, with a reason` or `test bad -
-/// should panic ... ok`.
+/// Reads a line such as `test add_gpu ... ok`, `test wide ... ignored, with a reason` or
+/// `test bad - should panic ... ok`.
 pub fn result(line: &str) -> Option<(&str, &str)> {
     let (name, result) = line.strip_prefix("test ")?.split_once(" ... ")?;
     Some((name.strip_suffix(" - should panic").unwrap_or(name), result.split([',', ' ']).next()?))

@@ -4,3 +4,4 @@ pub mod dispatch;
 pub mod exec;
 pub mod isa;
 pub mod loader;
+pub mod service;

@@ -13,6 +13,7 @@ pub mod engine;
 pub mod finding;
 pub mod local;
 pub mod memory;
+pub mod print;
 pub mod queue;
 mod race;
 pub mod schedule;

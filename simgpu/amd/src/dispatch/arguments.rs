@@ -1,6 +1,7 @@
 //! The argument segment of a launch, and the dispatch packet that some kernels read.
 
 use crate::loader::{ArgKind, Kernel};
+use crate::service::{HostCalls, Running};
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::memory::{Kind, Memory};
 use parking_lot::Mutex;
@@ -63,6 +64,7 @@ impl Arguments {
         block: [u32; 3],
         dynamic_lds: u32,
         explicit: &[u8],
+        services: &Running<'_>,
     ) -> Result<Filled<'_>, Fault> {
         let bytes = (kernel.kernarg_bytes as usize).next_multiple_of(PACKET);
         let mut segment = vec![0; bytes + PACKET];
@@ -77,6 +79,8 @@ impl Arguments {
                 ArgKind::DynamicLds => dynamic_lds.into(),
                 ArgKind::PrivateBase => super::PRIVATE_APERTURE.into(),
                 ArgKind::SharedBase => super::SHARED_APERTURE.into(),
+                ArgKind::HostCalls => services.host_calls().map_or(0, HostCalls::address),
+                ArgKind::Records => services.records(),
                 ArgKind::Remainder(_) | ArgKind::GlobalOffset(_) | ArgKind::Null => 0u64,
             };
             let (at, size) = (arg.offset as usize, (arg.bytes as usize).min(8));

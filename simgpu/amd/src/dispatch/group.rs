@@ -6,6 +6,7 @@ use super::{PRIVATE_APERTURE, SHARED_APERTURE, coordinates};
 use crate::exec::wave::SITE_CACHES;
 use crate::exec::{Env, Flow, Wave, run};
 use crate::loader::Kernel;
+use crate::service::HostCalls;
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::finding::{Fault, Finding, FindingKind};
 use isobit_simgpu_core::local::Local;
@@ -16,6 +17,7 @@ pub(super) struct Group<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) launch: &'a Launch<'a>,
     pub(super) arguments: &'a Filled<'a>,
+    pub(super) host_calls: Option<&'a HostCalls<'a>>,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) lds_bytes: u32,
@@ -66,6 +68,7 @@ impl Group<'_> {
             shared_aperture: SHARED_APERTURE,
             private_aperture: PRIVATE_APERTURE,
             clock: self.clock,
+            host_calls: self.host_calls,
             fault: None,
         };
         let mut executed = 0;

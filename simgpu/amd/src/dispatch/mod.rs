@@ -8,12 +8,14 @@ mod registers;
 use crate::exec::lower::Approximation;
 use crate::isa::Arch;
 use crate::loader::{Kernel, LoadError, Module};
+use crate::service::Services;
 use arguments::Arguments;
 use group::{Group, GroupState};
 use isobit_simgpu_core::check::{Describe, Launch, Place, UnmarkedStores, Violation};
 use isobit_simgpu_core::engine::{Engine, coordinates};
 use isobit_simgpu_core::finding::{Fault, Findings};
 use isobit_simgpu_core::memory::Memory;
+use isobit_simgpu_core::print::Output;
 use std::fmt;
 use std::sync::Arc;
 
@@ -39,6 +41,7 @@ pub struct Gpu {
     approximation: Approximation,
     engine: Engine<GroupState>,
     arguments: Arguments,
+    services: Services,
 }
 
 impl fmt::Debug for Gpu {
@@ -60,7 +63,14 @@ impl Gpu {
         approximation: Approximation,
     ) -> Result<Self, Fault> {
         let arguments = Arguments::new(memory.clone());
-        Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments })
+        let services = Services::new(memory.clone());
+        Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments, services })
+    }
+
+    /// Returns where kernels print. As with the real runtime, that happens while they run, or when
+    /// they end if they are compiled with `-mprintf-kind=buffered`.
+    pub fn output(&self) -> &Output {
+        self.services.output()
     }
 
     /// Returns the card's architecture.
@@ -117,7 +127,8 @@ impl Gpu {
         let groups =
             grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
         let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
-        let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg)?;
+        let services = self.services.start(kernel)?;
+        let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg, &services)?;
         // On gfx942, atomic stores to global memory have cache bits.
         let unmarked = UnmarkedStores { global: self.arch != Arch::Gfx942, local: true };
         let launch =
@@ -128,6 +139,7 @@ impl Gpu {
             kernel,
             launch: &launch,
             arguments: &arguments,
+            host_calls: services.host_calls(),
             grid,
             block,
             lds_bytes: lds,
@@ -137,7 +149,9 @@ impl Gpu {
         };
         let wave = self.arch.wave_size();
         let ran = self.engine.run(groups, wave, GroupState::new, |state, index| group.run(state, index));
-        launch.outcome(ran, &REPORTED)
+        // What a kernel printed before it failed helps to find out why.
+        let printed = services.end(kernel);
+        launch.outcome(ran.and(printed), &REPORTED)
     }
 }
 

@@ -5,6 +5,7 @@ use super::program::{Flow, Program, Step};
 use super::wave::{Env, Wave};
 use super::whole::wave;
 use crate::isa::sreg;
+use crate::service::HostCalls;
 
 /// Sets the targets of branches after all steps have been created.
 pub fn resolve(program: &mut Program) {
@@ -117,10 +118,18 @@ wave! {
     "s_cbranch_cdbguser" [] => |_wave, _step, _env| { Flow::Next };
     "s_cbranch_cdbgsys_or_user" [] => |_wave, _step, _env| { Flow::Next };
     "s_cbranch_cdbgsys_and_user" [] => |_wave, _step, _env| { Flow::Next };
-    // GFX11 releases its registers before the end (message 3); no other message affects a kernel's
-    // results.
+    // Message 1 interrupts the host, which answers the calls that wait for it before the wave goes
+    // on. With message 3, GFX11 releases its registers before the end. No other message affects a
+    // kernel's results.
     "s_sendmsg" [] => |_wave, step, env| {
         match env.program.inst(step).imm {
+            1 => match env.host_calls.map_or(Ok(()), HostCalls::answer) {
+                Ok(()) => Flow::Next,
+                Err(why) => {
+                    env.fault = Some(why);
+                    Flow::Fault
+                }
+            },
             3 => Flow::Next,
             message => {
                 env.fault = Some(format!("message {message} is not simulated"));

@@ -4,6 +4,7 @@ use super::memory::Private;
 use super::program::Program;
 use super::row::Row;
 use crate::isa::sreg;
+use crate::service::HostCalls;
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::local::Local;
 
@@ -165,6 +166,8 @@ pub struct Env<'a> {
     pub private_aperture: u32,
     /// A clock that only increases.
     pub clock: &'a std::sync::atomic::AtomicU64,
+    /// The host's side of calls from this launch, if its kernel may make them.
+    pub host_calls: Option<&'a HostCalls<'a>>,
     /// Why a step returned [`Flow::Fault`](super::Flow::Fault), if the program does not have the
     /// reason.
     pub fault: Option<String>,

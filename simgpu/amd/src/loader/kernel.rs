@@ -1,7 +1,7 @@
 //! A kernel: its descriptor (the 64 bytes that the hardware's packet processor reads), and the
 //! metadata of its arguments.
 
-use super::metadata::Described;
+use super::metadata::{Described, Formats};
 use super::{Image, LoadError};
 use crate::exec::Program;
 use crate::exec::marks::Mark;
@@ -31,6 +31,10 @@ pub enum ArgKind {
     PrivateBase,
     /// The high half of the shared aperture's address.
     SharedBase,
+    /// The address of the buffer for calls of the host.
+    HostCalls,
+    /// The address of the buffer in which `printf` leaves records for the end of the kernel.
+    Records,
     /// A pointer to runtime data that no kernel of the tree dereferences. It is null, so that a
     /// dereference is detected.
     Null,
@@ -56,9 +60,9 @@ impl ArgKind {
             "hidden_dynamic_lds_size" => Self::DynamicLds,
             "hidden_private_base" => Self::PrivateBase,
             "hidden_shared_base" => Self::SharedBase,
+            "hidden_hostcall_buffer" => Self::HostCalls,
+            "hidden_printf_buffer" => Self::Records,
             "hidden_none"
-            | "hidden_printf_buffer"
-            | "hidden_hostcall_buffer"
             | "hidden_multigrid_sync_arg"
             | "hidden_heap_v1"
             | "hidden_default_queue"
@@ -105,6 +109,7 @@ pub struct Kernel {
     pub(crate) setup: Setup,
     pub(crate) granules: Granules,
     pub(crate) atomics: bool,
+    pub(crate) formats: Arc<Formats>,
     _image: Arc<Image>,
 }
 
@@ -186,6 +191,7 @@ impl Kernel {
             },
             granules,
             atomics,
+            formats: described.formats,
             _image: owner.clone(),
             name,
         })

@@ -4,6 +4,11 @@
 use super::LoadError;
 use super::kernel::{Arg, ArgKind};
 use rmpv::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The formats of `printf` that the code names by a hash.
+pub(crate) type Formats = HashMap<u64, Vec<u8>>;
 
 /// The metadata of a kernel.
 pub(super) struct Described {
@@ -15,13 +20,26 @@ pub(super) struct Described {
     pub(super) wave_size: u32,
     pub(super) vgprs: u32,
     pub(super) sgprs: u32,
+    pub(super) formats: Arc<Formats>,
 }
 
 pub(super) fn kernels(note: &[u8]) -> Result<Vec<Described>, LoadError> {
     let mut rest = note;
     let root = rmpv::decode::read_value(&mut rest).map_err(|e| LoadError::Invalid(format!("metadata: {e}")))?;
     let kernels = get(&root, "amdhsa.kernels").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    kernels.iter().map(kernel).collect()
+    let formats = get(&root, "amdhsa.printf").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let formats = Arc::new(formats.iter().filter_map(format).collect());
+    kernels.iter().map(|map| kernel(map, &formats)).collect()
+}
+
+/// Returns the hash and the text of a format of HIP's `printf`: `0:0:HASH,TEXT`. Other entries are
+/// those of OpenCL.
+fn format(entry: &Value) -> Option<(u64, Vec<u8>)> {
+    let Value::String(text) = entry else { return None };
+    let text = text.as_bytes().strip_prefix(b"0:0:")?;
+    let (hash, format) = text.split_at_checked(text.iter().position(|byte| *byte == b',')?)?;
+    let hash = u64::from_str_radix(std::str::from_utf8(hash).ok()?, 16).ok()?;
+    Some((hash, format[1..].to_vec()))
 }
 
 fn get<'a>(map: &'a Value, key: &str) -> Option<&'a Value> {
@@ -37,7 +55,7 @@ fn number(map: &Value, key: &str) -> Option<u32> {
     get(map, key)?.as_u64()?.try_into().ok()
 }
 
-fn kernel(map: &Value) -> Result<Described, LoadError> {
+fn kernel(map: &Value, formats: &Arc<Formats>) -> Result<Described, LoadError> {
     let wanted = |key: &str| number(map, key).ok_or_else(|| LoadError::Invalid(format!("metadata: no {key}")));
     let args = get(map, ".args").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     Ok(Described {
@@ -49,6 +67,7 @@ fn kernel(map: &Value) -> Result<Described, LoadError> {
         wave_size: wanted(".wavefront_size")?,
         vgprs: wanted(".vgpr_count")?,
         sgprs: wanted(".sgpr_count")?,
+        formats: formats.clone(),
     })
 }
 

@@ -8,6 +8,7 @@ mod kernel;
 mod metadata;
 
 pub use kernel::{Arg, ArgKind, Kernel};
+pub(crate) use metadata::Formats;
 
 use crate::exec::lower::{self, Approximation};
 use crate::isa::Arch;

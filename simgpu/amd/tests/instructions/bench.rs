@@ -82,6 +82,7 @@ impl Bench {
             shared_aperture: 0x10000,
             private_aperture: 0x20000,
             clock: &clock,
+            host_calls: None,
             fault: None,
         };
         self.wave.next = 1;

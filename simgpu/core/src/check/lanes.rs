@@ -102,6 +102,8 @@ impl Launch<'_> {
         let me = tag::of(self.track.dispatch, who);
         let shadow = self.track.shadow;
         let (mut lanes, mut parts, mut clipped) = (wave.mask, 0, 0);
+        // Atomics of the vendor's library order nothing that the program may rely on.
+        let mut silent = 0;
         let mut violation = None;
         let mut outside = Outside::default();
         let (mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong)>::default();
@@ -147,7 +149,8 @@ impl Launch<'_> {
                     continue;
                 }
             }
-            if cache.constant {
+            if cache.untracked {
+                silent |= 1 << lane;
                 continue;
             }
             let offset = start - self.memory.start();
@@ -179,8 +182,8 @@ impl Launch<'_> {
         let made = lanes | parts;
         let overlap = if access == Access::Store { overlapping(made, wave.addresses, length) } else { 0 };
         let ticket = match &self.order {
-            Some(order) if access.orders() => {
-                order.begin(who, lanes_of(made).map(|lane| wave.addresses[lane as usize]))
+            Some(order) if access.orders() && made & !silent != 0 => {
+                order.begin(who, lanes_of(made & !silent).map(|lane| wave.addresses[lane as usize]))
             }
             _ => Default::default(),
         };

@@ -14,6 +14,7 @@ pub use violation::Violation;
 
 use crate::finding::Findings;
 use crate::memory::{Dispatch, Kind, Memory, Table};
+use crate::print::Output;
 use crate::race::atomic_order::{Order, Ticket};
 use crate::race::tag;
 use crate::race::track::Track;
@@ -140,9 +141,9 @@ pub struct SiteCache {
     base: u64,
     end: u64,
     writable: bool,
-    /// Every byte is initialised and no kernel ever writes one, so neither initialisation nor races
-    /// are checked.
-    constant: bool,
+    /// Neither initialisation nor races are checked: no kernel writes the bytes, or they are
+    /// [`Kind::Runtime`].
+    untracked: bool,
     initialised: bool,
 }
 
@@ -182,6 +183,7 @@ pub struct Launch<'a> {
     unmarked: UnmarkedStores,
     id: u64,
     violations: Violations,
+    output: Option<&'a Output>,
     _dispatch: Dispatch<'a>,
 }
 
@@ -216,6 +218,7 @@ impl<'a> Launch<'a> {
             unmarked: UnmarkedStores::default(),
             id: LAUNCHES.fetch_add(1, Ordering::Relaxed),
             violations: Violations::default(),
+            output: None,
             _dispatch: dispatch,
         }
     }
@@ -227,6 +230,18 @@ impl<'a> Launch<'a> {
     pub fn with_unmarked_stores(mut self, unmarked: UnmarkedStores) -> Self {
         self.unmarked = unmarked;
         self
+    }
+
+    /// Sets where `printf` of the kernel prints.
+    #[must_use]
+    pub fn printing_to(mut self, output: &'a Output) -> Self {
+        self.output = Some(output);
+        self
+    }
+
+    /// Returns where `printf` of the kernel prints, if there is such a place.
+    pub fn output(&self) -> Option<&Output> {
+        self.output
     }
 
     /// Returns the kernel's name.
@@ -312,8 +327,8 @@ impl<'a> Launch<'a> {
         if bytes > cache.end - address || address & u64::from(align - 1) != 0 {
             return false;
         }
-        if cache.constant {
-            return access == Access::Load;
+        if cache.untracked {
+            return access == Access::Load || cache.writable && access == Access::Store;
         }
         let offset = address - self.memory.start();
         let shadow = self.track.shadow;
@@ -368,7 +383,7 @@ impl<'a> Launch<'a> {
             base,
             end: base + bytes,
             writable: kind.writable(),
-            constant: !kind.writable(),
+            untracked: !kind.tracked(),
             initialised: kind.initialised(),
         }
     }

@@ -35,6 +35,9 @@ pub enum Kind {
     Code,
     /// Other data that a launch reads, such as arguments; initialised, and read-only for kernels.
     Constant,
+    /// Memory through which the code of a vendor's device library talks to the host. Both write it
+    /// with an order of their own, so only bounds and alignment are checked.
+    Runtime,
 }
 
 /// An allocation.

@@ -94,6 +94,11 @@ fn counted(bytes: u64) -> String {
 impl Kind {
     /// Whether kernels may write.
     pub fn writable(self) -> bool {
+        matches!(self, Self::Device | Self::Pinned | Self::Runtime)
+    }
+
+    /// Whether accesses are recorded, for the checks of initialisation and of races.
+    pub fn tracked(self) -> bool {
         matches!(self, Self::Device | Self::Pinned)
     }
 

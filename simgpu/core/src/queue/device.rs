@@ -69,6 +69,8 @@ impl Queues {
         for stream in state.streams.values_mut().filter(|stream| stream.device == device) {
             failure = Failure::first(failure, stream.failure.take());
         }
+        drop(state);
+        self.waited();
         failure.map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 }

@@ -123,6 +123,7 @@ impl Queues {
     pub fn synchronize_event(&self, event: EventId) -> Result<(), QueueError> {
         let Some((task, record)) = self.recorded(event)? else { return Ok(()) };
         drop(self.drive(self.state.lock(), vec![task], self.mode));
+        self.waited();
         record.fault().map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
@@ -195,6 +196,7 @@ impl Queues {
         let state = self.state.lock();
         let targets = (0..state.devices.len()).flat_map(|device| state.tasks.of_device(device)).collect();
         drop(self.drive(state, targets, self.mode));
+        self.waited();
         Ok(())
     }
 }

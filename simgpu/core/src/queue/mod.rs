@@ -30,7 +30,7 @@ use device::Device;
 use event::Event;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use stream::Stream;
 use tasks::Tasks;
 use work::Failure;
@@ -56,6 +56,8 @@ pub struct Queues {
     state: Arc<Mutex<State>>,
     /// Notified whenever a task ends.
     ended: Arc<Condvar>,
+    /// Called at the end of each wait for work.
+    after_wait: Arc<OnceLock<fn()>>,
 }
 
 #[derive(Debug)]
@@ -86,12 +88,30 @@ impl Queues {
         for _ in 0..devices {
             state.add_device();
         }
-        Self { mode, state: Arc::new(Mutex::new(state)), ended: Arc::default() }
+        Self { mode, state: Arc::new(Mutex::new(state)), ended: Arc::default(), after_wait: Arc::default() }
     }
 
     /// Returns these queues for a thread of a stream.
     fn share(&self) -> Self {
-        Self { mode: self.mode, state: self.state.clone(), ended: self.ended.clone() }
+        Self {
+            mode: self.mode,
+            state: self.state.clone(),
+            ended: self.ended.clone(),
+            after_wait: self.after_wait.clone(),
+        }
+    }
+
+    /// Sets a function that is called at the end of each wait for work, even if the work failed.
+    /// Only the first one is used.
+    pub fn after_wait(&self, function: fn()) {
+        self.after_wait.get_or_init(|| function);
+    }
+
+    /// Ends a wait for work.
+    fn waited(&self) {
+        if let Some(function) = self.after_wait.get() {
+            function();
+        }
     }
 
     /// Returns the mode.

@@ -131,6 +131,8 @@ impl Queues {
         let targets = state.before(id)?.tasks;
         let mut state = self.drive(state, targets, self.mode);
         let failure = state.take_fault(id);
+        drop(state);
+        self.waited();
         failure.map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// A context that is not destroyed.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct Context {
     pub(crate) cache_config: AtomicI32,
     /// Values by `CUlimit`.
     pub(crate) limits: Mutex<HashMap<i32, usize>>,
+    /// Whether a kernel that calls `printf` was launched.
+    pub(crate) prints: AtomicBool,
     pub(crate) failure: Sticky,
 }
 
@@ -71,6 +73,7 @@ impl Context {
             flags: AtomicU32::new(flags),
             cache_config: AtomicI32::new(0),
             limits: Mutex::new(limits),
+            prints: AtomicBool::new(false),
             failure: Sticky::default(),
         })
     }

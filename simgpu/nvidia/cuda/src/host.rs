@@ -2,6 +2,7 @@
 
 use crate::Code;
 use crate::error::{bail, call};
+use crate::printed;
 use crate::process::process;
 use isobit_simgpu_core::queue::CaptureStatus;
 use isobit_simgpu_runtime_common::handles::Handle;
@@ -15,6 +16,7 @@ pub unsafe extern "C" fn cuLaunchHostFunc(stream: Handle, func: Option<HostFn>, 
     call("cuLaunchHostFunc", || {
         let process = process()?;
         let stream = process.stream(stream)?;
+        printed::before_callback(process, stream.id)?;
         Ok(process.machine.queues.enqueue(stream.id, work::<Code>(func, data)?)?)
     })
 }
@@ -48,6 +50,7 @@ pub unsafe extern "C" fn cuStreamAddCallback(
             queues.synchronize(stream.id)?;
             bail!(STREAM_CAPTURE_UNSUPPORTED, "callbacks cannot be captured");
         }
+        printed::before_callback(process, stream.id)?;
         Ok(queues.enqueue(stream.id, work)?)
     })
 }

@@ -5,6 +5,7 @@ use crate::card::{MAX_BLOCK, MAX_GRID};
 use crate::error::{Result, bail, call, read};
 use crate::library::any_function;
 use crate::module::Function;
+use crate::printed;
 use crate::process::{Process, process};
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::queue::Work;
@@ -125,6 +126,10 @@ pub(crate) unsafe fn launch(
     let prepared = unsafe { Prepared::new(process, handle, shape, params, extra) }?;
     if !Arc::ptr_eq(&prepared.function.context, &stream.context) {
         bail!(INVALID_HANDLE, "{} and the stream belong to different contexts", prepared.function.kernel.name);
+    }
+    printed::flush(process);
+    if prepared.function.kernel.program.prints {
+        stream.context.prints.store(true, Ordering::Relaxed);
     }
     Ok(process.machine.queues.enqueue(stream.id, prepared.work(process))?)
 }

@@ -47,6 +47,7 @@ pub mod pinned;
 pub mod pointer;
 pub mod pool;
 pub mod primary;
+mod printed;
 pub mod proc_address;
 mod process;
 pub mod report;

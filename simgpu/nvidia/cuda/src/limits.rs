@@ -7,6 +7,7 @@ use crate::error::{Error, bail, call, put};
 use crate::process::process;
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 
 /// `CU_LIMIT_STACK_SIZE`; the other limits follow it.
 const STACK: c_int = 0;
@@ -22,7 +23,7 @@ const GRAPHICS: c_int = 8;
 pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
     HashMap::from([
         (STACK, 1024),
-        (PRINTF, card.multiprocessors as usize * 65536),
+        (PRINTF, printf_bytes(card)),
         (HEAP, 8 << 20),
         (PENDING_LAUNCHES, 2048),
         (L2_FETCH, 64),
@@ -30,6 +31,11 @@ pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
         (SHARED, card.arch.shared_bytes() as usize),
         (GRAPHICS, 0),
     ])
+}
+
+/// Returns how many bytes of `printf` a card holds by default until they are printed.
+pub(crate) fn printf_bytes(card: &Card) -> usize {
+    card.multiprocessors as usize * 65536
 }
 
 fn limit_error(limit: c_int) -> Error {
@@ -53,21 +59,29 @@ pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
     })
 }
 
-/// Sets a limit of the current context. Simulated kernels have as much stack as they need.
+/// Sets a limit of the current context. Simulated kernels have as much stack as they need. The contexts
+/// of a card share what holds the text of `printf`, so the last limit that was set counts.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetLimit(limit: c_int, value: usize) -> Code {
     /// Maximum bytes of local memory per thread.
     const MOST_STACK: usize = 512 << 10;
     call("cuCtxSetLimit", || {
         let context = current()?;
-        let card = process()?.cards[context.device].card;
+        let installed = &process()?.cards[context.device];
+        let card = installed.card;
         let value = match limit {
             STACK if value > MOST_STACK => bail!(INVALID_VALUE, "a stack of {value} bytes exceeds {MOST_STACK}"),
+            PRINTF if context.prints.load(Ordering::Relaxed) => {
+                bail!(INVALID_VALUE, "the buffer of printf must be set before the first kernel that prints is launched")
+            }
             STACK | PRINTF | HEAP | PENDING_LAUNCHES => value,
             L2_FETCH => value.min(128),
             PERSISTING_L2 => value.min(card.persisting_l2 as usize),
             _ => return Err(limit_error(limit)),
         };
+        if limit == PRINTF {
+            installed.gpu.output().set_room(value);
+        }
         context.limits.lock().insert(limit, value);
         Ok(())
     })

@@ -6,6 +6,7 @@ use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
 use crate::function::Attributes;
 use crate::image;
 use crate::memory::Address;
+use crate::printed;
 use crate::process::{Process, process};
 use isobit_simgpu_nvidia::module::{Kernel, LoadError, Module};
 use isobit_simgpu_runtime_common::handles::Handle;
@@ -42,6 +43,7 @@ impl LoadedModule {
     /// `CUDA_ERROR_INVALID_IMAGE` if the image is not PTX, `CUDA_ERROR_INVALID_PTX` if a compiler
     /// would reject it, which includes PTX for a newer card, `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn load(process: &Process, context: Arc<Context>, image: &[u8]) -> Result<Self> {
+        printed::flush(process);
         let module = process.cards[context.device].gpu.load(image).map_err(|error| {
             // The driver treats a text as PTX if it has a `.version` directive.
             let says_version = image.windows(8).any(|word| word == b".version");
@@ -142,6 +144,7 @@ pub extern "C" fn cuModuleUnload(handle: Handle) -> Code {
 
 /// Removes a module and its kernels.
 pub(crate) fn unload(process: &Process, handle: Handle) {
+    printed::flush(process);
     // The module's variables are freed when the last launch of its kernels is done.
     process.modules.remove(handle);
     process.functions.remove_if(|function| function.module == handle as u64);

@@ -5,6 +5,7 @@ use crate::card::{Card, card};
 use crate::current::{Context, Slot, current};
 use crate::error::{Error, Result, bail};
 use crate::library::{Library, LibraryKernel};
+use crate::limits::printf_bytes;
 use crate::module::{Function, LoadedModule};
 use crate::pool::Pools;
 use crate::primary::Primary;
@@ -101,11 +102,14 @@ impl Process {
         let archs = cards("ISOBIT_SIM_CUDA", &known, Arch::Sm80);
         // Each context has its own queues, and there is no context yet.
         let machine = Machine::new("cuda", 0, Code::NOT_INITIALIZED)?;
+        crate::printed::install(&machine.queues);
         let install = |arch| {
             let (memory, findings) = (machine.memory.clone(), machine.findings.clone());
             let gpu = Gpu::new(arch, memory, findings, settings.threads, settings.approx);
             let gpu = gpu.map_err(|fault| Error::new(Code::NOT_INITIALIZED, fault.to_string()))?;
-            Ok(Installed { card: card(arch), gpu, primary: Mutex::default() })
+            let card = card(arch);
+            gpu.output().set_room(printf_bytes(card));
+            Ok(Installed { card, gpu, primary: Mutex::default() })
         };
         let devices = archs.len();
         let cards = archs.into_iter().map(install).collect::<Result<Vec<_>>>()?;

@@ -15,6 +15,7 @@ use isobit_simgpu_core::check::{Launch, Violation};
 use isobit_simgpu_core::engine::Engine;
 use isobit_simgpu_core::finding::{Fault, Findings};
 use isobit_simgpu_core::memory::Memory;
+use isobit_simgpu_core::print::Output;
 use names::Names;
 use std::fmt;
 use std::sync::Arc;
@@ -32,7 +33,12 @@ pub struct Gpu {
     approximation: Approximation,
     engine: Engine<BlockState>,
     arguments: Arguments,
+    output: Output,
 }
+
+/// The bytes of `printf` that a card holds until they are printed, as `cudaLimitPrintfFifoSize`
+/// documents its default.
+const HELD: usize = 1 << 20;
 
 impl fmt::Debug for Gpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,7 +59,13 @@ impl Gpu {
         approximation: Approximation,
     ) -> Result<Self, Fault> {
         let arguments = Arguments::new(memory.clone());
-        Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments })
+        let engine = Engine::new(memory, findings, threads)?;
+        Ok(Self { arch, approximation, engine, arguments, output: Output::held(HELD) })
+    }
+
+    /// Returns what kernels print: it waits there until [`Output::flush`].
+    pub fn output(&self) -> &Output {
+        &self.output
     }
 
     /// Returns the architecture of the card.
@@ -94,7 +106,8 @@ impl Gpu {
         let program = &*kernel.program;
         let launch =
             Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, program.granules, program.atomics)
-                .with_local_unit(self.arch.shared_unit());
+                .with_local_unit(self.arch.shared_unit())
+                .printing_to(&self.output);
         let of_launch = Grid {
             kernel,
             launch: &launch,

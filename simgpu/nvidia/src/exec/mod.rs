@@ -20,6 +20,7 @@ mod integer;
 pub mod lane;
 mod matrix;
 pub mod memory;
+mod print;
 pub mod program;
 pub mod row;
 pub mod run;
@@ -28,6 +29,7 @@ pub mod warp;
 
 #[doc(hidden)]
 pub use float::Rounding;
+pub use print::{PRINT, TABLE as PRINT_TABLE};
 pub use program::{Exec, Flow, Place, Program, Step};
 pub use row::{LANES, Row};
 pub use warp::{Env, Warp};

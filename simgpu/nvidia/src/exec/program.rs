@@ -140,6 +140,8 @@ pub struct Program {
     pub granules: Granules,
     /// Whether it has atomics.
     pub atomics: bool,
+    /// Whether it calls `printf`.
+    pub prints: bool,
     /// The PTX text of each step, for findings, and the source files that origins name.
     pub text: Text,
 }

@@ -5,6 +5,7 @@
 //! serves all its calls. A formal `.param` parameter is the caller's variable; `ret` is a branch to
 //! the end of the call.
 
+mod print;
 mod transfer;
 
 use crate::exec::control::ASSERTION;
@@ -136,7 +137,7 @@ impl<'a> Inliner<'a, '_> {
         let at = Instruction { guard: None, ..at };
         match self.functions.get(name) {
             Some(function) if function.body.is_some() => self.enter(function, &at, &returns, &arguments, after)?,
-            _ => self.outside(name, &at, &returns)?,
+            _ => self.outside(name, &at, &returns, &arguments)?,
         }
         self.out.statements.push(Statement::Label(after));
         Ok(())
@@ -184,20 +185,21 @@ impl<'a> Inliner<'a, '_> {
     }
 
     /// Handles a function of the device runtime: supports those that compiled kernels call.
-    fn outside(&mut self, name: &str, at: &Instruction, returns: &[Operand]) -> Result<(), LoadError> {
-        match (name, returns) {
-            // Nothing is printed; the result is the number of arguments.
-            ("vprintf", [result]) => {
-                let zero = transfer::set(at, result, Operand::Integer(0), "b32", &self.out.registers);
-                zero.into_iter().for_each(|inst| self.push(inst));
-                Ok(())
-            }
-            ("__assertfail", _) => {
+    fn outside(
+        &mut self,
+        name: &str,
+        at: &Instruction,
+        returns: &[Operand],
+        arguments: &[Operand],
+    ) -> Result<(), LoadError> {
+        match name {
+            "vprintf" => self.print(at, returns, arguments),
+            "__assertfail" => {
                 let (modifiers, operands) = (Vec::new(), Vec::new());
                 self.push(Instruction { opcode: ASSERTION.to_owned(), modifiers, operands, ..at.clone() });
                 Ok(())
             }
-            ("vprintf" | "malloc" | "free" | "cudaLaunchDeviceV2" | "cudaGetParameterBufferV2", _) => {
+            "malloc" | "free" | "cudaLaunchDeviceV2" | "cudaGetParameterBufferV2" => {
                 Err(self.error(at.line, format!("call: {name} of the device's runtime is not simulated")))
             }
             _ => Err(LoadError::Unresolved(name.to_owned())),

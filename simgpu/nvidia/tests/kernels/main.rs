@@ -9,5 +9,6 @@ mod idioms;
 mod modules;
 mod ordered;
 mod planted_faults;
+mod printing;
 mod spinning;
 mod tree;

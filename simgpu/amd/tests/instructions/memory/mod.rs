@@ -131,6 +131,7 @@ impl Rig {
             shared_aperture: SHARED,
             private_aperture: PRIVATE,
             clock: &clock,
+            host_calls: None,
             fault: None,
         };
         self.wave.next = 1;

@@ -19,12 +19,14 @@ mod matrix;
 mod operation;
 mod pending;
 mod private;
+mod reading;
 mod symbol;
 mod width;
 
 pub use operation::Form;
 pub use pending::Pending;
 pub use private::Private;
+pub use reading::{read, text};
 pub use symbol::symbol;
 
 /// The start of shared memory in the generic address space. Like that of local memory, it is above

@@ -68,8 +68,12 @@ KERNEL void every_block_writes_one_word(const u32* in, u32* out) {
 KERNEL void lanes_of_one_store_disagree(const u32* in, u32* out) { out[thread() / 2] = thread(); }
 KERNEL void lanes_of_one_store_agree(const u32* in, u32* out) { out[thread() / 2] = thread() / 2; }
 
-KERNEL void misaligned_load(const u32* in, u32* out) {
+KERNEL void unaligned_load(const u32* in, u32* out) {
     out[thread()] = *(const u32*)((const char*)in + 4 * thread() + 2);
+}
+
+KERNEL void misaligned_atomic(u32* out) {
+    __hip_atomic_fetch_add((u32*)((char*)out + 4 * thread() + 2), 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
 KERNEL void barrier_for_half(const u32* in, u32* out) {

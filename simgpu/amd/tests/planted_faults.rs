@@ -149,12 +149,15 @@ fn threads_that_nothing_orders() {
 }
 
 #[test]
-fn misaligned_accesses_and_divided_barriers() {
+fn unaligned_accesses_and_divided_barriers() {
     on_every_card(|card, arch| {
         let values = vec![1u32; 1024];
         let (input, out) = (card.upload(&values), card.upload(&values));
-        let found = card.findings("misaligned_load", 1, 64, &[input, out]);
-        only(&found, FindingKind::Misaligned, "misaligned_load", &["global_load"], arch);
+        // ROCm lets the hardware accept any address, except for atomics and scalar loads.
+        assert_eq!(card.findings("unaligned_load", 1, 64, &[input, out]), []);
+        assert_eq!(card.download::<u32>(out, 64), [1 << 16; 64]);
+        let found = card.findings("misaligned_atomic", 1, 64, &[input]);
+        only(&found, FindingKind::Misaligned, "misaligned_atomic", &["global_atomic"], arch);
         let found = card.findings("barrier_for_half", 1, 256, &[input, out]);
         only(&found, FindingKind::DivergentBarrier, "barrier_for_half", &["s_barrier"], arch);
     });

@@ -1,5 +1,5 @@
-// Kernels that print, for both vendors. Each source of tests includes this file after it has defined
-// KERNEL, DEVICE, thread() and block(). Every parameter has 8 bytes.
+// Kernels that print, for both vendors. Each source of tests defines KERNEL, DEVICE, thread() and
+// block(), and includes this file. Every parameter has 8 bytes.
 typedef unsigned long long u64;
 extern "C" __attribute__((device)) int printf(const char*, ...);
 
@@ -34,14 +34,16 @@ KERNEL void divided() {
     printf("all %d\n", thread());
 }
 
-// A format and a string that the kernel makes.
+// A string, and a format, that the kernel makes. HIP passes strings only if the compiler knows the
+// format.
 KERNEL void made(u64 letter) {
     char format[8], text[8];
     for (int i = 0; i < 5; i++) text[i] = (char)(letter + i + thread());
     text[5] = 0;
-    const char* parts = "<%s>\n";
+    printf("<%s>\n", text);
+    const char* parts = "(%d)\n";
     for (int i = 0; i < 6; i++) format[i] = *(const volatile char*)(parts + i);
-    printf(format, text);
+    printf(format, thread());
 }
 
 // The results of printf.

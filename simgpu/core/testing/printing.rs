@@ -1,5 +1,5 @@
-//! What the kernels of `printing.h` print, by the C library's `snprintf`. Each test program includes
-//! this file.
+//! What the kernels of `printing.h` print, by the C library's `snprintf`. Each test program
+//! includes this file.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int};
@@ -83,8 +83,12 @@ pub fn divided(threads: u32) -> Vec<String> {
     texts
 }
 
-/// Returns the texts of `made`.
+/// Returns the texts of `made`, sorted.
 pub fn made(letter: u8, threads: u8) -> Vec<Vec<u8>> {
     let text = |thread: u8| (0..5).map(|i| letter + i + thread).collect::<Vec<u8>>();
-    (0..threads).map(|thread| [b"<", &text(thread)[..], b">\n"].concat()).collect()
+    let numbers = (0..threads).map(|thread| format!("({thread})\n").into_bytes());
+    let mut texts: Vec<_> =
+        numbers.chain((0..threads).map(|thread| [b"<", &text(thread)[..], b">\n"].concat())).collect();
+    texts.sort();
+    texts
 }

@@ -134,7 +134,9 @@ impl Gpu {
         let launch =
             Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, kernel.granules, kernel.atomics)
                 .with_local_unit(LDS_UNIT)
-                .with_unmarked_stores(unmarked);
+                .with_unmarked_stores(unmarked)
+                // ROCm sets the hardware so, and LLVM combines loads of bytes accordingly.
+                .allowing_unaligned();
         let group = Group {
             kernel,
             launch: &launch,

@@ -1,5 +1,5 @@
-//! Messages of any length, which the device library sends in parts of up to seven words. The service
-//! for `printf` takes them: a control word, the format and the arguments.
+//! Messages of any length, which the device library sends in parts of up to seven words. The
+//! service for `printf` takes them: a control word, the format and the arguments.
 
 use super::packets::SLOT;
 use super::words::Words;

@@ -14,10 +14,16 @@ use std::path::Path;
 
 /// Compiles HIP device code for a target with clang (19 or newer, or the one that `ISOBIT_CLANG`
 /// names).
+#[allow(dead_code, reason = "not every program of tests compiles without more options")]
 pub fn compile(source: &Path, arch: Arch) -> Vec<u8> {
+    compile_with(source, arch, &[])
+}
+
+/// As [`compile`], with more options.
+pub fn compile_with(source: &Path, arch: Arch, more: &[&str]) -> Vec<u8> {
     let arch = format!("--offload-arch={}", arch.name());
     let options = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-O3"];
-    device::compile(source, &[&options[..], &["-std=c++17", "-fuse-ld=lld", &arch]].concat())
+    device::compile(source, &[&options[..], &["-std=c++17", "-fuse-ld=lld", &arch], more].concat())
 }
 
 /// A card with a loaded module.
@@ -36,6 +42,7 @@ impl Deref for Card {
 }
 
 impl Card {
+    #[allow(dead_code, reason = "not every program of tests uses the defaults")]
     pub fn new(arch: Arch, image: &[u8]) -> Self {
         Self::with(arch, image, 2, 0)
     }

@@ -18,6 +18,8 @@ pub(super) struct Wave<'a> {
     pub(super) addresses: &'a [u64; LANES],
     pub(super) bytes: u32,
     pub(super) align: u32,
+    /// Whether the address need not be a multiple of `align`.
+    pub(super) unaligned: bool,
     pub(super) describe: &'a dyn Describe,
 }
 
@@ -137,7 +139,7 @@ impl Launch<'_> {
                 continue;
             }
             let aligned = address & u64::from(wave.align - 1) == 0;
-            if !aligned {
+            if !aligned && !wave.unaligned {
                 let align = wave.align;
                 let say = || {
                     self.said(address, length, |place| format!("is at {address:#x}, not aligned to {align}: {place}"))

@@ -184,6 +184,7 @@ pub struct Launch<'a> {
     id: u64,
     violations: Violations,
     output: Option<&'a Output>,
+    unaligned: bool,
     _dispatch: Dispatch<'a>,
 }
 
@@ -219,6 +220,7 @@ impl<'a> Launch<'a> {
             id: LAUNCHES.fetch_add(1, Ordering::Relaxed),
             violations: Violations::default(),
             output: None,
+            unaligned: false,
             _dispatch: dispatch,
         }
     }
@@ -236,6 +238,14 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn printing_to(mut self, output: &'a Output) -> Self {
         self.output = Some(output);
+        self
+    }
+
+    /// Allows vector accesses at any address, except for atomics. Races of accesses that are not
+    /// aligned are not found.
+    #[must_use]
+    pub fn allowing_unaligned(mut self) -> Self {
+        self.unaligned = true;
         self
     }
 
@@ -304,7 +314,8 @@ impl<'a> Launch<'a> {
         cache: &mut SiteCache,
         describe: &dyn Describe,
     ) -> Checked {
-        self.check_lanes(&lanes::Wave { who, access, site, mask, addresses, bytes, align, describe }, cache)
+        let unaligned = self.unaligned && !access.is_atomic();
+        self.check_lanes(&lanes::Wave { who, access, site, mask, addresses, bytes, align, unaligned, describe }, cache)
     }
 
     /// Checks an access of a whole wave to all `bytes` bytes at `address`, for callers that know
@@ -365,7 +376,8 @@ impl<'a> Launch<'a> {
             return true;
         }
         let addresses = &[address; LANES];
-        let wave = lanes::Wave { who, access: Access::Load, site, mask: 1, addresses, bytes, align, describe };
+        let (access, mask, unaligned) = (Access::Load, 1, false);
+        let wave = lanes::Wave { who, access, site, mask, addresses, bytes, align, unaligned, describe };
         self.check_lanes(&wave, cache).lanes == 1
     }
 

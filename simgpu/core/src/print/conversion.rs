@@ -64,8 +64,8 @@ pub(super) enum Kind {
 }
 
 impl Conversion {
-    /// Parses what follows a percent sign. Returns the conversion and its length, or `None` if it is
-    /// not one.
+    /// Parses what follows a percent sign. Returns the conversion and its length, or `None` if it
+    /// is not one.
     pub(super) fn parse(text: &[u8]) -> Option<(Self, usize)> {
         let mut at = 0;
         let mut flags = Flags::default();

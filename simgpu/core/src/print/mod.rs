@@ -51,10 +51,10 @@ pub struct Printed {
     pub arguments: u32,
 }
 
-/// Formats like `printf`: flags `-+ #0`, width and precision as numbers or `*`, the sizes `hh`, `h`,
-/// `l`, `ll`, `j`, `z`, `t`, `L` (a `long double` is a `double`), and the conversions `diouxX`,
-/// `fFeEgGaA`, `c`, `s`, `p`, `%`. `%n` takes its argument and writes nothing. Whatever else follows
-/// a percent sign is printed as it stands.
+/// Formats like `printf`: flags `-+ #0`, width and precision as numbers or `*`, the sizes `hh`,
+/// `h`, `l`, `ll`, `j`, `z`, `t`, `L` (a `long double` is a `double`), and the conversions
+/// `diouxX`, `fFeEgGaA`, `c`, `s`, `p`, `%`. `%n` takes its argument and writes nothing. Whatever
+/// else follows a percent sign is printed as it stands.
 pub fn format<A: Arguments>(format: &[u8], arguments: &mut A) -> Printed {
     let mut printed = Printed::default();
     let mut rest = format;

@@ -59,8 +59,8 @@ pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
     })
 }
 
-/// Sets a limit of the current context. Simulated kernels have as much stack as they need. The contexts
-/// of a card share what holds the text of `printf`, so the last limit that was set counts.
+/// Sets a limit of the current context. Simulated kernels have as much stack as they need. The
+/// contexts of a card share what holds the text of `printf`, so the last limit that was set counts.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetLimit(limit: c_int, value: usize) -> Code {
     /// Maximum bytes of local memory per thread.

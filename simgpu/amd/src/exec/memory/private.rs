@@ -64,12 +64,11 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
             wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies partly outside"));
             inside = part.address as usize..part.address as usize + part.bytes;
         }
-        if !at.is_multiple_of(align as usize) {
+        // Other accesses may be at any address, as in global memory.
+        if access == Access::Atomic && !at.is_multiple_of(align as usize) {
             wrong.get_or_insert((FindingKind::Misaligned, lane, "is misaligned"));
-            if access == Access::Atomic {
-                lanes &= !(1 << lane);
-                continue;
-            }
+            lanes &= !(1 << lane);
+            continue;
         }
         let init = &mut wave.private.init[lane * stride..][inside];
         if access.reads() && init.contains(&0) {

@@ -95,8 +95,11 @@ fn private_memory_is_checked() {
             let found = rig.findings(&store);
             assert_eq!((found.len(), found[0].kind), (1, FindingKind::OutOfBounds));
         }
+        // Any address is valid.
         rig.wave.set_word(20, 17);
-        assert_eq!(rig.findings(&store)[0].kind, FindingKind::Misaligned);
+        rig.run(&store);
+        rig.run(&load);
+        assert_eq!(rig.wave.v[8].0[..rig.lanes()], rig.wave.v[9].0[..rig.lanes()]);
     });
 }
 

@@ -62,8 +62,9 @@ fn extent(warp: &mut Warp, env: &mut Env<'_>, lane: usize, address: u64, most: u
         }
     };
     let limit = room.min(most);
-    // SAFETY: the bytes are in a live allocation, or in the memory of the block or the thread. Other
-    // threads of the simulated card may write them meanwhile; the check that follows reports that.
+    // SAFETY: the bytes are in a live allocation, or in the memory of the block or the thread.
+    // Other threads of the simulated card may write them meanwhile; the check that follows reports
+    // that.
     let end = (0..limit).find(|at| unsafe { start.add(*at).read_volatile() } == 0);
     (end.unwrap_or(limit), end.is_some() || limit == most)
 }

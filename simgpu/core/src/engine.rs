@@ -1,13 +1,13 @@
-//! Runs the launches of a simulated GPU of any vendor: host threads with their states, a clock, and
+//! Runs the launches of a simulated GPU of any vendor: host threads, states of groups, a clock, and
 //! a count of executed instructions.
 
 use crate::finding::{Fault, Findings};
 use crate::memory::Memory;
-use crate::schedule::{Schedule, States};
+use crate::schedule::{Groups, Schedule, States};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The engine of one GPU. `S` is the state of a host thread that runs work groups.
+/// The engine of one GPU. `S` is the state of a running work group.
 pub struct Engine<S> {
     /// The GPU's memory.
     pub memory: Arc<Memory>,
@@ -43,23 +43,18 @@ impl<S: Send> Engine<S> {
         self.instructions.load(Ordering::Relaxed)
     }
 
-    /// Runs `body` for each work group of a launch. `body` returns how many instructions the
-    /// group's waves of `width` lanes executed, and the group's result.
+    /// Returns the count of executed instructions, to which the groups of a launch add.
+    pub fn counter(&self) -> &AtomicU64 {
+        &self.instructions
+    }
+
+    /// Runs the work groups of a launch. `resident` is the number of them that the GPU holds at a
+    /// time.
     ///
     /// # Errors
-    /// Returns the first error of a group.
-    pub fn run(
-        &self,
-        groups: u64,
-        width: usize,
-        make: impl Fn() -> S + Sync,
-        body: impl Fn(&mut S, u32) -> (u64, Result<(), Fault>) + Sync,
-    ) -> Result<(), Fault> {
-        self.schedule.run(groups, &self.states, make, |state, index| {
-            let (executed, outcome) = body(state, index as u32);
-            self.instructions.fetch_add(executed * width as u64, Ordering::Relaxed);
-            outcome
-        })
+    /// Returns the first error of a group, or a deadlock.
+    pub fn run(&self, groups: u64, resident: u64, work: &impl Groups<State = S, Error = Fault>) -> Result<(), Fault> {
+        self.schedule.run(groups, resident, &self.states, work)
     }
 }
 

@@ -30,7 +30,7 @@ pub enum FindingKind {
     Race,
     /// An address that is not aligned as the access requires.
     Misaligned,
-    /// A barrier that some threads of the group do not reach.
+    /// A barrier that some threads of a wave go around while others of it wait there.
     DivergentBarrier,
     /// Threads that wait for each other for ever.
     Deadlock,
@@ -232,6 +232,8 @@ pub enum FaultKind {
     Instruction,
     /// A failed assertion of the kernel.
     Assert,
+    /// It would run for ever; a real card ends it after a time, if it does.
+    Timeout,
 }
 
 /// The reason why work could not be completed, such as an unknown instruction or a module that

@@ -9,6 +9,7 @@
 //! device as work of [`queue::Queues`].
 
 pub mod check;
+pub mod deadlock;
 pub mod engine;
 pub mod finding;
 pub mod local;
@@ -19,3 +20,4 @@ mod race;
 pub mod schedule;
 pub mod settings;
 pub mod vector;
+pub mod watch;

@@ -1,16 +1,82 @@
 //! Runs work groups on host threads.
+//!
+//! A thread runs a group to its end, as long as the group does not wait for another one. A group
+//! that waits is parked with its whole state ([`parked`]), and the thread goes on with others.
 
+mod parked;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod whole_tests;
+
+use crate::queue::OwnWork;
+use parked::{Parked, Slot};
 use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+pub(crate) use parked::Full;
+pub use parked::Stuck;
+
 /// A launch that the calling thread finishes within this time is not shared with other threads,
 /// because waking them would cost more.
 const ALONE: Duration = Duration::from_micros(40);
 /// A thread takes `1 / SHARES` of its share of the remaining groups at once.
 const SHARES: u64 = 8;
+
+/// The limits of one turn of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Steps after which the turn ends. It ends later, when every wave of the group that can run
+    /// has had its own turn.
+    pub steps: u64,
+    /// Backward jumps after which a wave's own turn ends, if it does not end earlier.
+    pub patience: u32,
+    /// Whether the turn is watched: before each instruction, its cache of an allocation is
+    /// forgotten (see [`watch`](crate::watch)).
+    pub watched: bool,
+}
+
+/// The result of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The group has ended.
+    Ended,
+    /// The turn is over.
+    Paused,
+}
+
+/// The groups of one launch.
+pub trait Groups: Sync {
+    /// Everything about one running group. It is reused for other groups, also of other launches.
+    type State: Send;
+    /// Why a group, and with it the launch, fails.
+    type Error: Send;
+
+    /// Creates a state.
+    fn state(&self) -> Self::State;
+
+    /// Makes a state that of a group which has not run yet.
+    fn start(&self, state: &mut Self::State, group: u64);
+
+    /// Runs a group from where its last turn ended.
+    ///
+    /// # Errors
+    /// The group cannot continue.
+    fn run(&self, state: &mut Self::State, turn: &Turn) -> Result<Progress, Self::Error>;
+
+    /// Returns a hash of what determines how the group continues, except for global memory and
+    /// clocks.
+    fn digest(&self, state: &Self::State) -> u64;
+
+    /// Returns the host memory that a state takes, in bytes.
+    fn bytes(&self, state: &Self::State) -> usize;
+
+    /// Returns the error of a launch whose groups wait for ever.
+    fn deadlock(&self, stuck: &Stuck<'_, Self::State>) -> Self::Error;
+}
 
 /// A pool of threads for the launches of a device.
 pub struct Schedule {
@@ -36,64 +102,53 @@ impl Schedule {
         self.threads
     }
 
-    /// Runs `body` once for each group below `groups`, on the calling thread and, for longer
-    /// launches, also on the others. Each thread takes the next groups in ascending order, so a
-    /// group may wait for an earlier one. A thread uses a state from `states` or a new one, and
-    /// puts it back afterwards.
+    /// Runs each group below `groups` once, on the calling thread and, for longer launches, also
+    /// on the others. Each thread takes the next groups in ascending order. At most `resident`
+    /// groups, or a few more, have started and not ended at any time; among these, every group
+    /// makes progress, so that one may wait for another. A thread uses a state from `states` or a
+    /// new one, and puts it back afterwards.
     ///
     /// # Errors
     ///
     /// Returns the first error of a group; groups that have not started by then are skipped.
-    pub fn run<S: Send, E: Send>(
+    pub fn run<W: Groups>(
         &self,
         groups: u64,
-        states: &States<S>,
-        make: impl Fn() -> S + Sync,
-        body: impl Fn(&mut S, u64) -> Result<(), E> + Sync,
-    ) -> Result<(), E> {
-        let work = Work {
+        resident: u64,
+        states: &States<W::State>,
+        work: &W,
+    ) -> Result<(), W::Error> {
+        let launch = Launch {
+            work,
+            states,
             next: AtomicU64::new(0),
             groups,
             threads: self.threads as u64,
             failed: AtomicBool::new(false),
             error: Mutex::new(None),
-        };
-        let share = |mut beat: Option<&mut dyn FnMut()>| {
-            let mut state = states.take().unwrap_or_else(&make);
-            while let Some(range) = work.claim() {
-                for group in range {
-                    if work.failed.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    if let Err(error) = body(&mut state, group) {
-                        work.fail(error);
-                    }
-                    if let Some(beat) = &mut beat {
-                        beat();
-                    }
-                }
-            }
-            states.put(state);
+            parked: Parked::new(resident, OwnWork::new()),
         };
         match &self.helpers {
             Some(helpers) if groups > 1 => helpers.in_place_scope(|scope| {
-                let started = Instant::now();
+                let (started, launch) = (Instant::now(), &launch);
                 let mut alone = true;
                 let mut beat = || {
                     if alone && started.elapsed() > ALONE {
                         alone = false;
-                        (1..self.threads).for_each(|_| scope.spawn(|_| share(None)));
+                        (1..self.threads).for_each(|_| scope.spawn(|_| launch.share(&mut || {})));
                     }
                 };
-                share(Some(&mut beat));
+                launch.share(&mut beat);
             }),
-            _ => share(None),
+            _ => launch.share(&mut || {}),
         }
-        work.error.into_inner().map_or(Ok(()), Err)
+        launch.parked.clear(states);
+        states.keep(self.threads);
+        launch.error.into_inner().map_or(Ok(()), Err)
     }
 }
 
-/// Thread states between launches: data that is expensive to create and usable for any launch.
+/// Group states between launches: data that is expensive to create and usable for any launch.
 pub struct States<S>(Mutex<Vec<S>>);
 
 impl<S> Default for States<S> {
@@ -115,17 +170,92 @@ impl<S> States<S> {
     fn put(&self, state: S) {
         self.0.lock().push(state);
     }
+
+    /// Drops all but `most` states. A launch whose groups waited leaves many.
+    fn keep(&self, most: usize) {
+        self.0.lock().truncate(most);
+    }
 }
 
-struct Work<E> {
+/// A running launch.
+struct Launch<'a, W: Groups> {
+    work: &'a W,
+    states: &'a States<W::State>,
     next: AtomicU64,
     groups: u64,
     threads: u64,
     failed: AtomicBool,
-    error: Mutex<Option<E>>,
+    error: Mutex<Option<W::Error>>,
+    parked: Parked<W::State>,
 }
 
-impl<E> Work<E> {
+impl<W: Groups> Launch<'_, W> {
+    /// Runs groups on one thread until none is left. Calls `beat` after each.
+    fn share(&self, beat: &mut dyn FnMut()) {
+        let new = || self.states.take().unwrap_or_else(|| self.work.state());
+        let mut state = new();
+        let mut range = 0..0;
+        // If there are parked groups, they and the others take turns on the thread.
+        let mut parked_next = false;
+        let _working = self.parked.works();
+        while !self.failed.load(Ordering::Relaxed) {
+            let any = self.parked.any();
+            if !(any && (parked_next || self.parked.is_full()))
+                && let Some(group) = range.next().or_else(|| {
+                    range = self.claim()?;
+                    range.next()
+                })
+            {
+                parked_next = true;
+                self.work.start(&mut state, group);
+                let progress = self.work.run(&mut state, &self.parked.first_turn());
+                self.parked.changed();
+                match progress {
+                    Ok(Progress::Ended) => {}
+                    Ok(Progress::Paused) => {
+                        let slot = Slot::new(std::mem::replace(&mut state, new()));
+                        self.parked.add(self.work.bytes(&slot.state));
+                        self.visit(slot, !range.is_empty());
+                    }
+                    Err(error) => self.fail(error),
+                }
+                beat();
+            } else {
+                parked_next = false;
+                let claimed = !range.is_empty();
+                let startable = claimed || self.next.load(Ordering::Relaxed) < self.groups;
+                let _visits = (!startable || self.parked.is_full()).then(|| self.parked.visits());
+                match self.parked.take(startable, &self.failed) {
+                    Some(slot) => self.visit(slot, claimed),
+                    None if startable => {}
+                    None => break,
+                }
+            }
+        }
+        self.states.put(state);
+    }
+
+    /// Runs a turn of a group that may be waiting, and parks it again if it has not ended.
+    /// `claimed` says whether the thread has claimed groups that it has not started.
+    fn visit(&self, mut slot: Slot<W::State>, claimed: bool) {
+        match slot.turn(self.work, &self.parked) {
+            Ok(Progress::Ended) => {
+                self.parked.ended();
+                self.states.put(slot.state);
+            }
+            Ok(Progress::Paused) => {
+                let unstarted = claimed || self.next.load(Ordering::Relaxed) < self.groups;
+                if let Err(error) = self.parked.park(slot, unstarted, self.work) {
+                    self.fail(error);
+                }
+            }
+            Err(error) => {
+                self.parked.ended();
+                self.fail(error);
+            }
+        }
+    }
+
     /// Claims the next groups for one thread: many while many remain, one at a time at the end.
     fn claim(&self) -> Option<Range<u64>> {
         let mut from = self.next.load(Ordering::Relaxed);
@@ -141,66 +271,9 @@ impl<E> Work<E> {
         }
     }
 
-    fn fail(&self, error: E) {
+    fn fail(&self, error: W::Error) {
         self.error.lock().get_or_insert(error);
         self.failed.store(true, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn visits(threads: usize, groups: u64, pause: Duration) -> Vec<u32> {
-        let schedule = Schedule::new(threads).unwrap();
-        let counts: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
-        let states = States::new();
-        let body = |state: &mut u64, group: u64| {
-            std::thread::sleep(pause);
-            *state += 1;
-            counts[group as usize].fetch_add(1, Ordering::Relaxed);
-            Ok::<(), ()>(())
-        };
-        schedule.run(groups, &states, || 0, body).unwrap();
-        assert_eq!(states.0.into_inner().into_iter().sum::<u64>(), groups, "states come back");
-        counts.into_iter().map(|c| c.into_inner() as u32).collect()
-    }
-
-    #[test]
-    fn every_group_runs_once() {
-        for (threads, groups) in [(1, 0), (1, 1), (1, 100), (3, 0), (3, 1), (3, 2), (3, 1000), (8, 5)] {
-            assert!(visits(threads, groups, Duration::ZERO).iter().all(|n| *n == 1));
-        }
-        assert!(visits(4, 40, Duration::from_micros(200)).iter().all(|n| *n == 1));
-    }
-
-    #[test]
-    fn long_launches_use_the_threads_and_short_ones_do_not() {
-        let schedule = Schedule::new(3).unwrap();
-        let on = |groups: u64, pause: Duration| {
-            let threads = Mutex::new(std::collections::HashSet::new());
-            let body = |(): &mut (), _| {
-                std::thread::sleep(pause);
-                threads.lock().insert(std::thread::current().id());
-                Ok::<(), ()>(())
-            };
-            schedule.run(groups, &States::new(), || (), body).unwrap();
-            threads.into_inner()
-        };
-        assert_eq!(on(30, Duration::from_millis(1)).len(), 3);
-        let me = std::thread::current().id();
-        assert_eq!(on(1, Duration::from_millis(1)).into_iter().collect::<Vec<_>>(), [me]);
-    }
-
-    #[test]
-    fn a_failure_stops_what_has_not_started() {
-        let schedule = Schedule::new(2).unwrap();
-        let ran = AtomicU64::new(0);
-        let body = |(): &mut (), group: u64| {
-            ran.fetch_add(1, Ordering::Relaxed);
-            if group == 3 { Err(group) } else { Ok(()) }
-        };
-        assert_eq!(schedule.run(1_000_000, &States::new(), || (), body), Err(3));
-        assert!(ran.into_inner() < 1_000_000);
+        self.parked.wake();
     }
 }

@@ -92,6 +92,8 @@ fn time(name: &str, text: &str, base: impl Fn(u64) -> u64, address: impl Fn(usiz
             arguments_at: 0,
             dynamic_shared: 0,
             clock: &clock,
+            patience: u32::MAX,
+            watched: false,
             fault: None,
         };
         let started = Instant::now();

@@ -187,6 +187,7 @@ mod tests {
         MISALIGNED_ADDRESS v20 20 "";
         ILLEGAL_INSTRUCTION v21 21 "";
         ASSERT v22 22 "";
+        LAUNCH_TIMEOUT v23 23 "";
         UNKNOWN vUnknown 99 "unknown";
     }
 
@@ -194,7 +195,7 @@ mod tests {
     fn codes_have_names_and_meanings() {
         assert_eq!((Code(2).name(), Code(2).meaning()), (c"vFull", c"full"));
         assert_eq!((Code(50).name(), Code(50).meaning()), (c"none", c"no code"));
-        assert!(Code(99).is_known() && !Code(50).is_known() && Code::ALL.len() == 23);
+        assert!(Code(99).is_known() && !Code(50).is_known() && Code::ALL.len() == 24);
     }
 
     #[test]

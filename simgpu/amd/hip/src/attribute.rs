@@ -62,7 +62,7 @@ isobit_simgpu_runtime_common::attributes! {
     MemoryBusWidth = 59 => |this| this.card.memory_bus;
     MemoryClockRate = 60 => |this| this.card.memory_clock_khz;
     ComputeCapabilityMinor = 61 => |this| this.card.minor;
-    MultiprocessorCount = 63 => |this| this.card.multiprocessors;
+    MultiprocessorCount = 63 => |this| this.card.units.count as c_int;
     PageableMemoryAccess = 65 => NO;
     PageableMemoryAccessUsesHostPageTables = 66 => NO;
     PciBusId = 67 => |this| pci_bus(this.device);
@@ -73,7 +73,7 @@ isobit_simgpu_runtime_common::attributes! {
     ReservedSharedMemPerBlock = 73 => NO;
     MaxSharedMemoryPerBlock = 74 => |_| LOCAL_BYTES_PER_GROUP as c_int;
     SharedMemPerBlockOptin = 75 => |_| LOCAL_BYTES_PER_GROUP as c_int;
-    SharedMemPerMultiprocessor = 76 => |this| this.card.local_bytes as c_int;
+    SharedMemPerMultiprocessor = 76 => |this| this.card.units.local_bytes as c_int;
     StreamPrioritiesSupported = 78 => YES;
     TotalConstantMemory = 83 => |this| this.memory.min(c_int::MAX as u64) as c_int;
     TotalGlobalMem = 84 => |this| this.memory.min(c_int::MAX as u64) as c_int;
@@ -83,7 +83,7 @@ isobit_simgpu_runtime_common::attributes! {
     VirtualMemoryManagementSupported = 89 => NO;
     HostRegisterSupported = 90 => NO;
     ClockInstructionRate = 10000 => |this| this.card.wall_clock_khz;
-    MaxSharedMemoryPerMultiprocessor = 10002 => |this| this.card.local_bytes as c_int;
+    MaxSharedMemoryPerMultiprocessor = 10002 => |this| this.card.units.local_bytes as c_int;
     CooperativeMultiDeviceUnmatchedFunc = 10007 => NO;
     CooperativeMultiDeviceUnmatchedGridDim = 10008 => NO;
     CooperativeMultiDeviceUnmatchedBlockDim = 10009 => NO;
@@ -99,7 +99,7 @@ isobit_simgpu_runtime_common::attributes! {
 
 /// Returns the number of threads that a multiprocessor can hold at a time.
 pub(crate) fn threads_per_multiprocessor(card: &Card) -> c_int {
-    (card.simds * card.waves_per_simd) as c_int * card.arch.wave_size() as c_int
+    (card.units.simds * card.units.waves_per_simd * card.units.lanes) as c_int
 }
 
 /// Writes the value of an attribute of a card.

@@ -1,5 +1,6 @@
 //! The simulated cards, with the properties that real cards report.
 
+use isobit_simgpu_amd::dispatch::Units;
 use isobit_simgpu_amd::isa::Arch;
 
 /// A card's name and sizes. Sources: AMD's data sheets and instruction set documents, and what HIP
@@ -12,8 +13,8 @@ pub(crate) struct Card {
     pub(crate) gcn_arch_name: &'static str,
     pub(crate) major: i32,
     pub(crate) minor: i32,
-    /// What HIP counts as multiprocessors: compute units, or pairs of them on RDNA.
-    pub(crate) multiprocessors: i32,
+    /// What HIP counts as multiprocessors.
+    pub(crate) units: Units,
     /// The number of compute units.
     pub(crate) compute_units: i32,
     pub(crate) l2_bytes: i32,
@@ -25,19 +26,6 @@ pub(crate) struct Card {
     pub(crate) ecc: bool,
     /// The clock that kernels can read, in kHz.
     pub(crate) wall_clock_khz: i32,
-    /// The number of vector registers per SIMD for one lane, and the allocation granularity per
-    /// wave.
-    pub(crate) vgprs_per_simd: u32,
-    pub(crate) vgpr_step: u32,
-    /// The number of scalar registers per SIMD. `None` on RDNA, where each wave has a fixed number,
-    /// so they do not limit occupancy.
-    pub(crate) sgprs_per_simd: Option<u32>,
-    /// The number of SIMDs in what HIP counts as a multiprocessor.
-    pub(crate) simds: u32,
-    /// The number of waves that a SIMD can hold.
-    pub(crate) waves_per_simd: u32,
-    /// The local memory of a multiprocessor, in bytes.
-    pub(crate) local_bytes: u32,
 }
 
 /// The largest number of threads in a work group.
@@ -52,7 +40,7 @@ const MI210: Card = Card {
     gcn_arch_name: "gfx90a:sramecc+:xnack-",
     major: 9,
     minor: 0,
-    multiprocessors: 104,
+    units: Arch::Gfx90a.units(),
     compute_units: 104,
     l2_bytes: 8 << 20,
     clock_khz: 1_700_000,
@@ -60,12 +48,6 @@ const MI210: Card = Card {
     memory_bus: 4096,
     ecc: true,
     wall_clock_khz: 25_000,
-    vgprs_per_simd: 512,
-    vgpr_step: 8,
-    sgprs_per_simd: Some(800),
-    simds: 4,
-    waves_per_simd: 8,
-    local_bytes: 65536,
 };
 
 const MI300X: Card = Card {
@@ -74,7 +56,7 @@ const MI300X: Card = Card {
     gcn_arch_name: "gfx942:sramecc+:xnack-",
     major: 9,
     minor: 4,
-    multiprocessors: 304,
+    units: Arch::Gfx942.units(),
     compute_units: 304,
     l2_bytes: 4 << 20,
     clock_khz: 2_100_000,
@@ -82,12 +64,6 @@ const MI300X: Card = Card {
     memory_bus: 8192,
     ecc: true,
     wall_clock_khz: 100_000,
-    vgprs_per_simd: 512,
-    vgpr_step: 8,
-    sgprs_per_simd: Some(800),
-    simds: 4,
-    waves_per_simd: 8,
-    local_bytes: 65536,
 };
 
 const RX_7900_XTX: Card = Card {
@@ -96,7 +72,7 @@ const RX_7900_XTX: Card = Card {
     gcn_arch_name: "gfx1100",
     major: 11,
     minor: 0,
-    multiprocessors: 48,
+    units: Arch::Gfx1100.units(),
     compute_units: 96,
     l2_bytes: 6 << 20,
     clock_khz: 2_482_000,
@@ -104,12 +80,6 @@ const RX_7900_XTX: Card = Card {
     memory_bus: 384,
     ecc: false,
     wall_clock_khz: 100_000,
-    vgprs_per_simd: 1536,
-    vgpr_step: 24,
-    sgprs_per_simd: None,
-    simds: 4,
-    waves_per_simd: 16,
-    local_bytes: 131_072,
 };
 
 /// Returns the card of an architecture.

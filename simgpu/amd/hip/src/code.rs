@@ -52,7 +52,7 @@ isobit_simgpu_runtime_common::codes! {
     NOT_READY hipErrorNotReady 600 "device not ready";
     ILLEGAL_ADDRESS hipErrorIllegalAddress 700 "an illegal memory access was encountered";
     LAUNCH_OUT_OF_RESOURCES hipErrorLaunchOutOfResources 701 "too many resources requested for launch";
-    LAUNCH_TIME_OUT hipErrorLaunchTimeOut 702 "the launch timed out and was terminated";
+    LAUNCH_TIMEOUT hipErrorLaunchTimeOut 702 "the launch timed out and was terminated";
     PEER_ACCESS_ALREADY_ENABLED hipErrorPeerAccessAlreadyEnabled 704 "peer access is already enabled";
     PEER_ACCESS_NOT_ENABLED hipErrorPeerAccessNotEnabled 705 "peer access has not been enabled";
     SET_ON_ACTIVE_PROCESS hipErrorSetOnActiveProcess 708 "cannot set while device is active in this process";

@@ -2,30 +2,14 @@
 //! memory limit the number.
 
 use crate::Code;
-use crate::card::{Card, MAX_THREADS};
+use crate::card::MAX_THREADS;
 use crate::error::{Result, bail, call, put};
 use crate::module::{Function, function};
 use crate::process::{Process, process};
 use crate::registered;
-use isobit_simgpu_amd::loader::Kernel;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
-
-/// Returns the number of threads of a kernel that registers and wave slots allow on a
-/// multiprocessor.
-fn threads(card: &Card, kernel: &Kernel) -> u32 {
-    let by_vgprs = card.vgprs_per_simd / kernel.vgprs.max(1).next_multiple_of(card.vgpr_step);
-    let by_sgprs = card.sgprs_per_simd.map_or(u32::MAX, |sgprs| sgprs / kernel.sgprs.max(1).next_multiple_of(16));
-    let waves = by_vgprs.min(by_sgprs).min(card.waves_per_simd);
-    card.simds * waves * card.arch.wave_size() as u32
-}
-
-/// Returns the number of blocks that shared memory allows on a multiprocessor.
-fn blocks_by_local(card: &Card, kernel: &Kernel, dynamic: usize) -> u32 {
-    let each = kernel.lds_bytes as usize + dynamic;
-    (card.local_bytes as usize).checked_div(each).map_or(u32::MAX, |blocks| blocks as u32)
-}
 
 /// Returns the number of blocks of `size` threads that a multiprocessor can hold at a time.
 fn active_blocks(process: &Process, function: &Function, size: c_int, dynamic: usize) -> Result<c_int> {
@@ -36,21 +20,20 @@ fn active_blocks(process: &Process, function: &Function, size: c_int, dynamic: u
     if size > MAX_THREADS {
         return Ok(0);
     }
-    let (card, kernel) = (process.cards[function.device].card, &function.kernel);
-    let blocks = threads(card, kernel) / size.next_multiple_of(card.arch.wave_size() as u32);
-    Ok(blocks.min(blocks_by_local(card, kernel, dynamic)) as c_int)
+    let units = process.cards[function.device].card.units;
+    Ok(units.groups(&function.kernel, size, dynamic) as c_int)
 }
 
 /// Returns the grid and block that fill a card. The block is as large as the limit, the kernel and
 /// its registers allow.
 fn best(process: &Process, function: &Function, dynamic: usize, limit: c_int) -> (c_int, c_int) {
-    let (card, kernel) = (process.cards[function.device].card, &function.kernel);
+    let (units, kernel) = (process.cards[function.device].card.units, &function.kernel);
     let most = kernel.max_threads.min(MAX_THREADS);
     let limit = u32::try_from(limit).ok().filter(|&limit| limit > 0).unwrap_or(most).min(most);
-    let held = threads(card, kernel);
-    let block = limit.next_multiple_of(card.arch.wave_size() as u32).min(held).max(1);
-    let blocks = (held / block).min(blocks_by_local(card, kernel, dynamic));
-    (card.multiprocessors * blocks as c_int, block as c_int)
+    let held = units.threads(kernel);
+    let block = limit.next_multiple_of(units.lanes).min(held).max(1);
+    let blocks = (held / block).min(units.groups_by_local(kernel, dynamic));
+    ((units.count * blocks) as c_int, block as c_int)
 }
 
 fn put_active(to: *mut c_int, function: Result<Arc<Function>>, size: c_int, dynamic: usize, flags: c_uint) -> Result {

@@ -72,14 +72,14 @@ fn write(layout: Layout, device: usize) -> Result<Vec<u8>> {
     to.size(Some(320), Some(352), memory.min(c_int::MAX as usize)); // totalConstMem
     to.int(Some(328), Some(360), card.major);
     to.int(Some(332), Some(364), card.minor);
-    to.int(Some(336), Some(388), card.multiprocessors); // multiProcessorCount
+    to.int(Some(336), Some(388), card.units.count as c_int); // multiProcessorCount
     to.int(Some(340), Some(616), card.l2_bytes); // l2CacheSize
     to.int(Some(344), Some(624), threads_per_multiprocessor(card)); // maxThreadsPerMultiProcessor
     to.int(Some(352), Some(1424), card.wall_clock_khz); // clockInstructionRate
     to.put([Some(356), Some(1428)], &ARCH_FEATURES.to_le_bytes()); // arch
     to.int(Some(360), Some(576), 1); // concurrentKernels
     to.int(Some(368), Some(584), pci_bus(device)); // pciBusID
-    to.size(Some(376), Some(1416), card.local_bytes as usize); // maxSharedMemoryPerMultiProcessor
+    to.size(Some(376), Some(1416), card.units.local_bytes as usize); // maxSharedMemoryPerMultiProcessor
     to.int(Some(388), Some(400), 1); // canMapHostMemory
     to.put([Some(396), Some(1160)], card.gcn_arch_name.as_bytes());
     to.size(Some(712), Some(312), c_int::MAX as usize); // memPitch
@@ -89,7 +89,7 @@ fn write(layout: Layout, device: usize) -> Result<Vec<u8>> {
     to.int(None, Some(600), 2); // asyncEngineCount
     to.int(None, Some(604), 1); // unifiedAddressing
     to.int(None, Some(628), 1); // streamPrioritiesSupported
-    to.size(None, Some(640), card.local_bytes as usize); // sharedMemPerMultiprocessor
+    to.size(None, Some(640), card.units.local_bytes as usize); // sharedMemPerMultiprocessor
     to.int(None, Some(648), REGISTERS); // regsPerMultiprocessor
     // maxBlocksPerMultiProcessor
     to.int(None, Some(712), threads_per_multiprocessor(card) / MAX_THREADS as c_int);

@@ -8,9 +8,12 @@ use crate::exec::{Env, Flow, Wave, run};
 use crate::loader::Kernel;
 use crate::service::HostCalls;
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
-use isobit_simgpu_core::finding::{Fault, Finding, FindingKind};
+use isobit_simgpu_core::deadlock::Wait;
+use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
-use std::sync::atomic::AtomicU64;
+use isobit_simgpu_core::schedule::{Groups, Progress, Stuck, Turn};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The state that the groups of a launch share.
 pub(super) struct Group<'a> {
@@ -24,62 +27,135 @@ pub(super) struct Group<'a> {
     pub(super) width: usize,
     pub(super) clock: &'a AtomicU64,
     pub(super) describe: &'a (dyn Describe + Sync),
+    pub(super) instructions: &'a AtomicU64,
 }
 
-/// The state that a host thread reuses from group to group.
+/// A running group, and what is kept from group to group.
 pub(super) struct GroupState {
+    index: u32,
     waves: Vec<Wave>,
+    /// The status of each wave of the group; `waves` may have more.
+    status: Vec<Status>,
     local: Local,
     caches: Box<[SiteCache; SITE_CACHES]>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Status {
     Ready,
     Waiting,
     Ended,
 }
 
-impl GroupState {
-    pub(super) fn new() -> Self {
-        Self { waves: Vec::new(), local: Local::new(), caches: Box::new([SiteCache::default(); SITE_CACHES]) }
-    }
-}
+/// The first row of the accumulation registers.
+const ACCUMULATION: usize = 256;
 
-impl Group<'_> {
-    /// Runs group `index` and counts the instructions of its waves.
-    pub(super) fn run(&self, state: &mut GroupState, index: u32) -> (u64, Result<(), Fault>) {
+impl Groups for Group<'_> {
+    type State = GroupState;
+    type Error = Fault;
+
+    fn state(&self) -> GroupState {
+        GroupState {
+            index: 0,
+            waves: Vec::new(),
+            status: Vec::new(),
+            local: Local::new(),
+            caches: Box::new([SiteCache::default(); SITE_CACHES]),
+        }
+    }
+
+    fn start(&self, state: &mut GroupState, group: u64) {
         let waves = self.block.iter().product::<u32>().div_ceil(self.width as u32);
-        let at = coordinates(index, self.grid);
+        state.index = group as u32;
+        let at = coordinates(state.index, self.grid);
         state.local.reset(self.lds_bytes as usize, waves);
         if state.waves.len() < waves as usize {
             state.waves.resize_with(waves as usize, Wave::new);
         }
         for wave in 0..waves {
-            self.start(&mut state.waves[wave as usize], at, wave);
+            self.start_wave(&mut state.waves[wave as usize], at, wave);
         }
+        state.status.clear();
+        state.status.resize(waves as usize, Status::Ready);
+    }
+
+    fn run(&self, state: &mut GroupState, turn: &Turn) -> Result<Progress, Fault> {
+        let GroupState { index, waves, status, local, caches } = state;
         let mut env = Env {
             program: &self.kernel.program,
             launch: self.launch,
-            local: &mut state.local,
-            caches: &mut state.caches,
+            local,
+            caches,
             describe: self.describe,
-            group: index,
+            group: *index,
             shared_aperture: SHARED_APERTURE,
             private_aperture: PRIVATE_APERTURE,
             clock: self.clock,
             host_calls: self.host_calls,
+            patience: turn.patience,
+            watched: turn.watched,
             fault: None,
         };
         let mut executed = 0;
-        let outcome = self.turns(&mut state.waves[..waves as usize], &mut env, &mut executed);
-        (executed, outcome)
+        let outcome = self.turns(&mut waves[..status.len()], status, &mut env, turn.steps, &mut executed);
+        self.instructions.fetch_add(executed * self.width as u64, Ordering::Relaxed);
+        outcome
     }
 
-    fn turns(&self, waves: &mut [Wave], env: &mut Env<'_>, executed: &mut u64) -> Result<(), Fault> {
-        // A group has at most 1024 threads: 32 waves.
-        let mut status = [Status::Ready; 32];
-        let status = &mut status[..waves.len()];
+    fn digest(&self, state: &GroupState) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        // A kernel with accumulation registers counts both kinds together.
+        let rows = (self.kernel.vgprs as usize).min(ACCUMULATION);
+        for wave in &state.waves[..state.status.len()] {
+            for row in wave.v[..rows].iter().chain(&wave.v[ACCUMULATION..][..rows]) {
+                row.0.hash(&mut hasher);
+            }
+            // The epoch only concerns the race checks.
+            (wave.s, wave.scc, wave.next, wave.live).hash(&mut hasher);
+            wave.private.hash(&mut hasher);
+        }
+        state.status.hash(&mut hasher);
+        state.local.bytes().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn bytes(&self, state: &GroupState) -> usize {
+        let waves = state.waves.iter().map(|wave| size_of_val(&*wave.v) + wave.private.host_bytes());
+        waves.sum::<usize>() + state.local.host_bytes() + size_of_val(&*state.caches)
+    }
+
+    fn deadlock(&self, stuck: &Stuck<'_, GroupState>) -> Fault {
+        self.launch.stuck(stuck, waits, self.describe)
+    }
+}
+
+/// Returns where the waves of a group are.
+fn waits(state: &GroupState) -> Vec<Wait> {
+    let waves = state.waves.iter().zip(&state.status).filter(|(_, status)| **status != Status::Ended);
+    let wait = |(wave, status): (&Wave, &Status)| {
+        let who = Place { group: state.index, wave: wave.wave, epoch: wave.epoch };
+        let barrier = *status == Status::Waiting;
+        let site = (wave.next - usize::from(barrier)) as u32;
+        let lanes = match wave.exec() & wave.live {
+            0 => wave.live,
+            lanes => lanes,
+        };
+        Wait { who, lanes, site, barrier }
+    };
+    waves.map(wait).collect()
+}
+
+impl Group<'_> {
+    /// Runs the waves in turn until the group ends, or until `steps` steps are executed and every
+    /// wave that can run has had its turn.
+    fn turns(
+        &self,
+        waves: &mut [Wave],
+        status: &mut [Status],
+        env: &mut Env<'_>,
+        steps: u64,
+        executed: &mut u64,
+    ) -> Result<Progress, Fault> {
         while status.contains(&Status::Ready) {
             for (wave, status) in waves.iter_mut().zip(status.iter_mut()) {
                 if *status != Status::Ready {
@@ -88,48 +164,26 @@ impl Group<'_> {
                 *status = match run::run(wave, env, executed) {
                     Flow::End => Status::Ended,
                     Flow::Barrier => {
-                        self.check_barrier(wave, env);
+                        wave.at_barrier(env);
                         Status::Waiting
                     }
                     Flow::Yield | Flow::Next | Flow::Back => Status::Ready,
                     Flow::Fault => return Err(self.fault(wave, env)),
                 };
             }
-            // The barrier does not wait for waves that have ended.
             if !status.contains(&Status::Ready) {
+                // The barrier does not wait for waves that have ended.
                 for (wave, status) in waves.iter_mut().zip(status.iter_mut()) {
                     if *status == Status::Waiting {
                         wave.epoch += 1;
                         *status = Status::Ready;
                     }
                 }
+            } else if *executed >= steps {
+                return Ok(Progress::Paused);
             }
         }
-        Ok(())
-    }
-
-    /// Reports an incomplete barrier. At a barrier the hardware counts a wave as a whole, so it is
-    /// an error in the source if some of its threads do not reach it.
-    fn check_barrier(&self, wave: &Wave, env: &Env<'_>) {
-        let absent = wave.live & !wave.exec();
-        if absent == 0 {
-            return;
-        }
-        let place = Place { group: env.group, wave: wave.wave, epoch: wave.epoch };
-        let lane = absent.trailing_zeros();
-        let thread = self.describe.thread(&place, lane);
-        self.launch.findings().push(Finding {
-            kind: FindingKind::DivergentBarrier,
-            kernel: self.kernel.name.clone(),
-            instruction: self.describe.instruction(wave.next as u32 - 1),
-            message: format!(
-                "{} threads of the wave do not reach the barrier, {thread} among them",
-                absent.count_ones()
-            ),
-            thread,
-            buffer: String::new(),
-            offset: 0,
-        });
+        Ok(Progress::Ended)
     }
 
     fn fault(&self, wave: &Wave, env: &mut Env<'_>) -> Fault {

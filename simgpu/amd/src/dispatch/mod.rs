@@ -4,6 +4,7 @@
 mod arguments;
 mod group;
 mod registers;
+mod units;
 
 use crate::exec::lower::Approximation;
 use crate::isa::Arch;
@@ -18,6 +19,8 @@ use isobit_simgpu_core::memory::Memory;
 use isobit_simgpu_core::print::Output;
 use std::fmt;
 use std::sync::Arc;
+
+pub use units::Units;
 
 /// The group memory of a compute unit in bytes, on all simulated cards.
 pub const LDS_BYTES: u32 = 64 << 10;
@@ -148,9 +151,9 @@ impl Gpu {
             width: self.arch.wave_size(),
             clock: &self.engine.clock,
             describe: &Names { kernel, grid, block, width: self.arch.wave_size() as u32 },
+            instructions: self.engine.counter(),
         };
-        let wave = self.arch.wave_size();
-        let ran = self.engine.run(groups, wave, GroupState::new, |state, index| group.run(state, index));
+        let ran = self.engine.run(groups, self.arch.units().resident(kernel, threads, dynamic_lds), &group);
         // What a kernel printed before it failed helps to find out why.
         let printed = services.end(kernel);
         launch.outcome(ran.and(printed), &REPORTED)

@@ -7,7 +7,7 @@ use crate::isa::sreg;
 
 impl Group<'_> {
     /// Sets up wave `wave` of the group at `at`.
-    pub(super) fn start(&self, state: &mut Wave, at: [u32; 3], wave: u32) {
+    pub(super) fn start_wave(&self, state: &mut Wave, at: [u32; 3], wave: u32) {
         let setup = &self.kernel.setup;
         let threads = self.block.iter().product::<u32>();
         let width = self.width as u32;
@@ -16,6 +16,7 @@ impl Group<'_> {
         state.live = u64::MAX >> (64 - lanes);
         state.wave = wave;
         state.epoch = 0;
+        state.partial.clear();
         state.scc = false;
         state.next = self.kernel.entry;
         state.s = [0; 128];

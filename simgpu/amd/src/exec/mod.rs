@@ -31,6 +31,7 @@ pub mod lower;
 pub mod marks;
 pub mod memory;
 mod modifiers;
+mod observed;
 pub mod program;
 pub mod row;
 pub mod run;

@@ -1,6 +1,7 @@
 //! A wave: its registers, and its environment.
 
 use super::memory::Private;
+use super::observed::Partial;
 use super::program::Program;
 use super::row::Row;
 use crate::isa::sreg;
@@ -37,6 +38,8 @@ pub struct Wave {
     pub epoch: u32,
     /// Private memory of its threads.
     pub private: Private,
+    /// Barriers at which only some of its lanes were, and which the others may go around.
+    pub partial: Vec<Partial>,
     pub(super) operands: Box<[Row; OPERAND_ROWS]>,
 }
 
@@ -54,6 +57,7 @@ impl Wave {
             wave: 0,
             epoch: 0,
             private: Private::default(),
+            partial: Vec::new(),
             operands: Box::new([Row::splat(0); OPERAND_ROWS]),
         }
     }
@@ -168,6 +172,11 @@ pub struct Env<'a> {
     pub clock: &'a std::sync::atomic::AtomicU64,
     /// The host's side of calls from this launch, if its kernel may make them.
     pub host_calls: Option<&'a HostCalls<'a>>,
+    /// Backward jumps after which a wave's turn ends, if it does not end earlier.
+    pub patience: u32,
+    /// Whether what the waves do to memory is watched (see
+    /// [`Turn::watched`](isobit_simgpu_core::schedule::Turn::watched)).
+    pub watched: bool,
     /// Why a step returned [`Flow::Fault`](super::Flow::Fault), if the program does not have the
     /// reason.
     pub fault: Option<String>,

@@ -83,6 +83,8 @@ impl Bench {
             private_aperture: 0x20000,
             clock: &clock,
             host_calls: None,
+            patience: u32::MAX,
+            watched: false,
             fault: None,
         };
         self.wave.next = 1;

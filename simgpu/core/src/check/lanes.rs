@@ -6,6 +6,7 @@ use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache, Violatio
 use crate::finding::FindingKind;
 use crate::memory::{Allocation, Named};
 use crate::race::{Earlier, tag, unmarked};
+use crate::watch;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -93,6 +94,9 @@ pub fn lanes_of(mut mask: u64) -> impl Iterator<Item = u32> {
 impl Launch<'_> {
     pub(super) fn check_lanes(&self, wave: &Wave<'_>, cache: &mut SiteCache) -> Checked {
         let Wave { who, access, bytes, .. } = *wave;
+        if watch::on() {
+            watch::access(&self.table, who, wave.site, access, wave.mask, wave.addresses, bytes);
+        }
         let doubtful = if access.is_atomic() { wave.mask } else { self.check_rows(wave, cache) };
         let length = u64::from(bytes);
         if doubtful == 0 && !access.is_atomic() {

@@ -18,6 +18,7 @@ use crate::print::Output;
 use crate::race::atomic_order::{Order, Ticket};
 use crate::race::tag;
 use crate::race::track::Track;
+use crate::watch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use violation::Violations;
@@ -264,6 +265,10 @@ impl<'a> Launch<'a> {
         self.findings
     }
 
+    pub(crate) fn memory(&self) -> &Memory {
+        self.memory
+    }
+
     /// Returns the allocations at the start of the launch.
     pub fn table(&self) -> &Table {
         &self.table
@@ -332,6 +337,9 @@ impl<'a> Launch<'a> {
         cache: &mut SiteCache,
     ) -> bool {
         if !cache.holds(self.id, address) {
+            if watch::on() {
+                return false;
+            }
             let Some(found) = self.table.find(address) else { return false };
             *cache = self.site_cache(found.base, found.bytes, found.kind);
         }

@@ -52,6 +52,28 @@ impl Subject<'_> {
     }
 }
 
+impl Launch<'_> {
+    /// Reports a barrier that `lanes` of the wave at `who` go around: others of the wave wait at
+    /// it, and these lanes come to another one or run on behind it. Threads that return before a
+    /// barrier do not go around it.
+    pub fn went_around_barrier(&self, who: &Place, site: u32, lanes: u64, describe: &dyn Describe) {
+        let (instruction, thread) = (describe.instruction(site), describe.thread(who, lanes.trailing_zeros()));
+        let what = match lanes.count_ones() {
+            1 => format!("{thread} goes around the barrier"),
+            count => format!("{count} threads of the wave go around the barrier, {thread} among them"),
+        };
+        self.findings.push(Finding {
+            kind: FindingKind::DivergentBarrier,
+            kernel: self.kernel.to_owned(),
+            message: format!("{instruction}: {what}"),
+            instruction,
+            thread,
+            buffer: String::new(),
+            offset: 0,
+        });
+    }
+}
+
 impl Access {
     pub(crate) fn noun(self) -> &'static str {
         match self {

@@ -60,6 +60,11 @@ impl Local {
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.bytes) }
     }
 
+    /// Returns the host memory that it takes, in bytes.
+    pub fn host_bytes(&self) -> usize {
+        size_of_val(&self.words[..]) + self.init.len() + self.record.host_bytes()
+    }
+
     /// Returns its bytes. Their address is a multiple of eight.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`; any byte values are valid words.

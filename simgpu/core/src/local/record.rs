@@ -93,6 +93,11 @@ impl Record {
         }
     }
 
+    /// Returns the host memory that it takes, in bytes.
+    pub(super) fn host_bytes(&self) -> usize {
+        size_of_val(&self.granules[..])
+    }
+
     /// Returns the step of an instruction of a wave.
     #[inline(always)]
     pub(super) fn step(&mut self, who: &Place, access: Access) -> Step {

@@ -23,6 +23,7 @@ pub use error::QueueError;
 pub use event::EventId;
 pub use graph::{Graph, GraphError, GraphExec};
 pub use stream::StreamId;
+pub(crate) use work::OwnWork;
 pub use work::{Work, inside_work};
 
 use capture::Captures;

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A failure of work on a device, with a number that distinguishes equal failures and orders them
 /// in time.
@@ -104,6 +104,25 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
+/// The number of threads that run work of a stream.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// The work that ran when this value was created, to ask whether there is other work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnWork(usize);
+
+impl OwnWork {
+    /// Creates the value on the thread that runs a launch.
+    pub(crate) fn new() -> Self {
+        Self(usize::from(inside_work()))
+    }
+
+    /// Whether other threads run work, which may change memory.
+    pub(crate) fn others_run(self) -> bool {
+        RUNNING.load(Ordering::SeqCst) > self.0
+    }
+}
+
 /// Whether the current thread is running work of a stream. Such a thread cannot call the queues.
 pub fn inside_work() -> bool {
     INSIDE.get()
@@ -114,6 +133,7 @@ struct Inside;
 impl Inside {
     fn enter() -> Self {
         INSIDE.set(true);
+        RUNNING.fetch_add(1, Ordering::SeqCst);
         Self
     }
 }
@@ -121,5 +141,6 @@ impl Inside {
 impl Drop for Inside {
     fn drop(&mut self) {
         INSIDE.set(false);
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
     }
 }

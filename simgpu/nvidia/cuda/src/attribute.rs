@@ -35,7 +35,7 @@ isobit_simgpu_runtime_common::attributes! {
     ClockRate = 13 => |this| this.card.clock_khz;
     TextureAlignment = 14 => |_| 512;
     GpuOverlap = 15 => YES;
-    MultiprocessorCount = 16 => |this| this.card.multiprocessors;
+    MultiprocessorCount = 16 => |this| this.card.multiprocessors.count as c_int;
     KernelExecTimeout = 17 => NO;
     Integrated = 18 => NO;
     CanMapHostMemory = 19 => YES;
@@ -58,7 +58,7 @@ isobit_simgpu_runtime_common::attributes! {
     MemoryClockRate = 36 => |this| this.card.memory_clock_khz;
     GlobalMemoryBusWidth = 37 => |this| this.card.memory_bus;
     L2CacheSize = 38 => |this| this.card.l2_bytes;
-    MaxThreadsPerMultiprocessor = 39 => |this| this.card.threads_per_multiprocessor;
+    MaxThreadsPerMultiprocessor = 39 => |this| this.card.multiprocessors.threads as c_int;
     AsyncEngineCount = 40 => |_| 3;
     UnifiedAddressing = 41 => YES;
     MaximumTexture1dLayeredWidth = 42 => NO;
@@ -100,7 +100,7 @@ isobit_simgpu_runtime_common::attributes! {
     StreamPrioritiesSupported = 78 => YES;
     GlobalL1CacheSupported = 79 => YES;
     LocalL1CacheSupported = 80 => YES;
-    MaxSharedMemoryPerMultiprocessor = 81 => |this| this.card.shared_per_multiprocessor;
+    MaxSharedMemoryPerMultiprocessor = 81 => |this| this.card.multiprocessors.shared as c_int;
     MaxRegistersPerMultiprocessor = 82 => |_| REGISTERS as c_int;
     ManagedMemory = 83 => YES;
     MultiGpuBoard = 84 => NO;
@@ -125,12 +125,12 @@ isobit_simgpu_runtime_common::attributes! {
     HandleTypePosixFileDescriptorSupported = 103 => NO;
     HandleTypeWin32HandleSupported = 104 => NO;
     HandleTypeWin32KmtHandleSupported = 105 => NO;
-    MaxBlocksPerMultiprocessor = 106 => |this| this.card.blocks_per_multiprocessor;
+    MaxBlocksPerMultiprocessor = 106 => |this| this.card.multiprocessors.blocks as c_int;
     GenericCompressionSupported = 107 => NO;
     MaxPersistingL2CacheSize = 108 => |this| this.card.persisting_l2;
     MaxAccessPolicyWindowSize = 109 => |this| this.card.access_window;
     GpuDirectRdmaWithCudaVmmSupported = 110 => NO;
-    ReservedSharedMemoryPerBlock = 111 => |this| this.card.shared_reserved;
+    ReservedSharedMemoryPerBlock = 111 => |this| this.card.multiprocessors.reserved as c_int;
     SparseCudaArraySupported = 112 => NO;
     ReadOnlyHostRegisterSupported = 113 => NO;
     TimelineSemaphoreInteropSupported = 114 => NO;

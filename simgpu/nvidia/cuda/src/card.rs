@@ -1,6 +1,6 @@
 //! The simulated cards, described as the real cards describe themselves.
 
-use isobit_simgpu_nvidia::arch::Arch;
+use isobit_simgpu_nvidia::arch::{Arch, Multiprocessors};
 
 /// Name and sizes of a card. Sources: NVIDIA's data sheets and architecture white papers, the table
 /// of compute capabilities in the CUDA programming guide, and what the driver reports for such
@@ -9,19 +9,13 @@ use isobit_simgpu_nvidia::arch::Arch;
 pub(crate) struct Card {
     pub(crate) arch: Arch,
     pub(crate) name: &'static str,
-    pub(crate) multiprocessors: i32,
+    pub(crate) multiprocessors: Multiprocessors,
     pub(crate) l2_bytes: i32,
     /// In kHz.
     pub(crate) clock_khz: i32,
     pub(crate) memory_clock_khz: i32,
     /// In bits.
     pub(crate) memory_bus: i32,
-    pub(crate) threads_per_multiprocessor: i32,
-    pub(crate) blocks_per_multiprocessor: i32,
-    /// Bytes of shared memory per multiprocessor, including the bytes that the system reserves for
-    /// each block.
-    pub(crate) shared_per_multiprocessor: i32,
-    pub(crate) shared_reserved: i32,
     /// Ratio of single-precision to double-precision throughput.
     pub(crate) single_to_double: i32,
     /// Bytes of L2 cache that can be set aside for persisting accesses, and the largest
@@ -48,15 +42,11 @@ pub(crate) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const TESLA_T4: Card = Card {
     arch: Arch::Sm75,
     name: "Tesla T4",
-    multiprocessors: 40,
+    multiprocessors: Arch::Sm75.multiprocessors(),
     l2_bytes: 4 << 20,
     clock_khz: 1_590_000,
     memory_clock_khz: 5_001_000,
     memory_bus: 256,
-    threads_per_multiprocessor: 1024,
-    blocks_per_multiprocessor: 16,
-    shared_per_multiprocessor: 64 << 10,
-    shared_reserved: 0,
     single_to_double: 32,
     persisting_l2: 0,
     access_window: 0,
@@ -65,15 +55,11 @@ const TESLA_T4: Card = Card {
 const A100: Card = Card {
     arch: Arch::Sm80,
     name: "NVIDIA A100-SXM4-80GB",
-    multiprocessors: 108,
+    multiprocessors: Arch::Sm80.multiprocessors(),
     l2_bytes: 40 << 20,
     clock_khz: 1_410_000,
     memory_clock_khz: 1_593_000,
     memory_bus: 5120,
-    threads_per_multiprocessor: 2048,
-    blocks_per_multiprocessor: 32,
-    shared_per_multiprocessor: 164 << 10,
-    shared_reserved: 1024,
     single_to_double: 2,
     persisting_l2: 30 << 20,
     access_window: 134_213_632,
@@ -82,15 +68,11 @@ const A100: Card = Card {
 const H200: Card = Card {
     arch: Arch::Sm90,
     name: "NVIDIA H200",
-    multiprocessors: 132,
+    multiprocessors: Arch::Sm90.multiprocessors(),
     l2_bytes: 60 << 20,
     clock_khz: 1_980_000,
     memory_clock_khz: 3_201_000,
     memory_bus: 6016,
-    threads_per_multiprocessor: 2048,
-    blocks_per_multiprocessor: 32,
-    shared_per_multiprocessor: 228 << 10,
-    shared_reserved: 1024,
     single_to_double: 2,
     persisting_l2: 39_321_600,
     access_window: 134_217_728,

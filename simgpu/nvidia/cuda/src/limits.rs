@@ -35,7 +35,7 @@ pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
 
 /// Returns how many bytes of `printf` a card holds by default until they are printed.
 pub(crate) fn printf_bytes(card: &Card) -> usize {
-    card.multiprocessors as usize * 65536
+    card.multiprocessors.count as usize * 65536
 }
 
 fn limit_error(limit: c_int) -> Error {

@@ -41,15 +41,13 @@ impl On {
         let warps = size.div_ceil(WARP);
         let each = (self.function.kernel.registers.max(1) * WARP).next_multiple_of(REGISTERS_STEP);
         let by_registers = REGISTERS / each / PARTS * PARTS;
-        let slots = self.card.threads_per_multiprocessor as u32 / WARP;
-        (by_registers.min(slots) / warps).min(self.card.blocks_per_multiprocessor as u32)
+        let slots = self.card.multiprocessors.threads / WARP;
+        (by_registers.min(slots) / warps).min(self.card.multiprocessors.blocks)
     }
 
     /// Returns the number of blocks that a multiprocessor holds, limited by shared memory.
     fn blocks_by_shared(&self, dynamic: usize) -> u32 {
-        let each = self.function.kernel.shared_bytes as usize + dynamic + self.card.shared_reserved as usize;
-        let each = each.next_multiple_of(self.card.arch.shared_unit() as usize);
-        (self.card.shared_per_multiprocessor as usize).checked_div(each).map_or(u32::MAX, |blocks| blocks as u32)
+        self.card.multiprocessors.blocks_by_shared(&self.function.kernel, dynamic)
     }
 
     fn blocks(&self, size: u32, dynamic: usize) -> u32 {
@@ -65,7 +63,7 @@ impl On {
         let sizes = (1..=limit.div_ceil(WARP)).map(|warps| (warps * WARP).min(limit));
         let held = |size| self.blocks(size, shared(size)) * size;
         let size = sizes.max_by_key(|&size| held(size)).unwrap_or(0);
-        let grid = self.card.multiprocessors * self.blocks(size.max(1), shared(size)) as c_int;
+        let grid = (self.card.multiprocessors.count * self.blocks(size.max(1), shared(size))) as c_int;
         (grid, size as c_int)
     }
 }
@@ -178,7 +176,7 @@ pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
         if blocks == 0 || size == 0 || size > MAX_THREADS || blocks > on.blocks_by_threads(size) {
             bail!(INVALID_VALUE, "{blocks} blocks of {size} threads do not fit on a multiprocessor");
         }
-        let each = on.card.shared_per_multiprocessor as u32 / blocks;
+        let each = on.card.multiprocessors.shared / blocks;
         let free = each.min(on.card.arch.shared_bytes()).saturating_sub(on.function.kernel.shared_bytes);
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, free as usize, "the size") }

@@ -12,13 +12,11 @@
 use super::block::Status;
 use crate::exec::control::{BARRIERS, condition, reduced};
 use crate::exec::row::LANES;
-use crate::exec::run::lanes;
 use crate::exec::warp::{Barrier, Fragment, Wait};
 use crate::exec::{Env, Warp};
-use isobit_simgpu_core::finding::{Finding, FindingKind};
 
 /// The state of one barrier.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Hash)]
 struct State {
     /// Threads that are waiting.
     waiting: u32,
@@ -30,6 +28,7 @@ struct State {
 }
 
 /// All barriers of a block.
+#[derive(Hash)]
 pub(super) struct Barriers {
     states: [State; BARRIERS as usize],
     /// Threads that have not ended.
@@ -139,37 +138,6 @@ impl Barriers {
         let state = &mut self.states[number as usize];
         (state.waiting, state.epoch) = (0, 0);
     }
-
-    /// Handles lanes that ended while other lanes of the warp wait at barriers. If the ended lanes
-    /// passed code that lies behind such a barrier, they went around it, which is a finding; an
-    /// early return is not.
-    pub(super) fn left(&self, warp: &mut Warp, env: &Env<'_>) {
-        let ended = std::mem::take(&mut warp.active);
-        let passed = |other: &&Fragment| {
-            matches!(other.wait, Wait::Barrier(Barrier { aligned: true, .. }))
-                && env.program.reaches(other.pc - 1, warp.pc - 1)
-        };
-        if let Some(other) = warp.others.iter().find(passed) {
-            absent(warp, other.pc - 1, ended, env);
-        }
-    }
-
-    /// Describes a deadlock: all live threads wait, and no barrier opens.
-    pub(super) fn deadlock(&self, warps: &[Warp], env: &Env<'_>) -> String {
-        let places = warps.iter().flat_map(|warp| warp.others.iter().map(move |other| (warp, other)));
-        let places = places.map(|(warp, other)| {
-            let (step, of) = match other.wait {
-                Wait::Barrier(barrier) => (other.pc - 1, format!("at barrier {}, ", barrier.number)),
-                _ => (other.pc, "for others of the warp, ".to_owned()),
-            };
-            let place = env.describe.instruction(step as u32);
-            format!("{} of warp {} wait {of}{place}", lanes(other.lanes), warp.number)
-        });
-        let places: Vec<String> = places.collect();
-        let numbers = (0..BARRIERS).filter(|number| self.states[*number as usize].waiting > 0);
-        let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
-        format!("deadlock at barrier {} in block {}: {}", numbers.join(" and "), env.block, places.join("; "))
-    }
 }
 
 /// Returns how many conditions of a reduction at a barrier are true.
@@ -200,22 +168,6 @@ fn check_whole(warp: &Warp, number: u32, there: u32, env: &Env<'_>) {
         && first.lanes != warp.live
     {
         let elsewhere = if there == warp.live { there & !first.lanes } else { warp.live & !there };
-        absent(warp, first.pc - 1, elsewhere, env);
+        env.launch.went_around_barrier(&warp.place(env), first.pc as u32 - 1, elsewhere.into(), env.describe);
     }
-}
-
-/// Reports that lanes of a warp do not reach a barrier at which others of the warp wait.
-#[cold]
-fn absent(warp: &Warp, step: usize, lanes: u32, env: &Env<'_>) {
-    let thread = env.describe.thread(&warp.place(env), lanes.trailing_zeros() % LANES as u32);
-    let count = lanes.count_ones();
-    env.launch.findings().push(Finding {
-        kind: FindingKind::DivergentBarrier,
-        kernel: env.launch.kernel().to_owned(),
-        instruction: env.describe.instruction(step as u32),
-        message: format!("{count} threads of the warp do not reach the barrier, {thread} among them"),
-        thread,
-        buffer: String::new(),
-        offset: 0,
-    });
 }

@@ -10,10 +10,13 @@ use crate::exec::warp::SITE_CACHES;
 use crate::exec::{Env, Row, Warp};
 use crate::module::Kernel;
 use isobit_simgpu_core::check::{Describe, Launch, SiteCache};
+use isobit_simgpu_core::deadlock::Wait;
 use isobit_simgpu_core::engine::coordinates;
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
-use std::sync::atomic::AtomicU64;
+use isobit_simgpu_core::schedule::{Groups, Progress, Stuck, Turn};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The state that the blocks of a launch share.
 pub(super) struct Grid<'a> {
@@ -25,64 +28,120 @@ pub(super) struct Grid<'a> {
     pub(super) dynamic_shared: u32,
     pub(super) clock: &'a AtomicU64,
     pub(super) describe: &'a (dyn Describe + Sync),
+    pub(super) instructions: &'a AtomicU64,
 }
 
-/// The state that a host thread keeps from block to block.
+/// A running block, and what is kept from block to block.
 pub(super) struct BlockState {
+    index: u32,
     warps: Vec<Warp>,
+    /// The status of each warp of the block; `warps` may have more.
+    status: Vec<Status>,
+    barriers: Barriers,
     shared: Local,
     caches: Box<[SiteCache; SITE_CACHES]>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Status {
     Ready,
     Waiting,
     Ended,
 }
 
-impl BlockState {
-    pub(super) fn new() -> Self {
-        Self { warps: Vec::new(), shared: Local::new(), caches: Box::new([SiteCache::default(); SITE_CACHES]) }
-    }
-}
+impl Groups for Grid<'_> {
+    type State = BlockState;
+    type Error = Fault;
 
-impl Grid<'_> {
-    /// Runs block `index` and returns the number of steps of its warps.
-    pub(super) fn run(&self, state: &mut BlockState, index: u32) -> (u64, Result<(), Fault>) {
+    fn state(&self) -> BlockState {
+        BlockState {
+            index: 0,
+            warps: Vec::new(),
+            status: Vec::new(),
+            barriers: Barriers::new(0),
+            shared: Local::new(),
+            caches: Box::new([SiteCache::default(); SITE_CACHES]),
+        }
+    }
+
+    fn start(&self, state: &mut BlockState, group: u64) {
         let threads: u32 = self.block.iter().product();
         let warps = threads.div_ceil(LANES as u32);
+        state.index = group as u32;
         state.shared.reset((self.kernel.shared_bytes + self.dynamic_shared) as usize, warps);
         if state.warps.len() < warps as usize {
             state.warps.resize_with(warps as usize, Warp::default);
         }
         for number in 0..warps {
             let lanes = (threads - number * LANES as u32).min(LANES as u32);
-            self.start(&mut state.warps[number as usize], number, u32::MAX >> (LANES as u32 - lanes));
+            self.start_warp(&mut state.warps[number as usize], number, u32::MAX >> (LANES as u32 - lanes));
         }
+        state.status.clear();
+        state.status.resize(warps as usize, Status::Ready);
+        state.barriers = Barriers::new(threads);
+    }
+
+    fn run(&self, state: &mut BlockState, turn: &Turn) -> Result<Progress, Fault> {
+        let BlockState { index, warps, status, barriers, shared, caches } = state;
         let mut env = Env {
             program: &self.kernel.program,
             launch: self.launch,
-            shared: &mut state.shared,
-            caches: &mut state.caches,
+            shared,
+            caches,
             describe: self.describe,
-            block: index,
-            block_at: coordinates(index, self.grid),
+            block: *index,
+            block_at: coordinates(*index, self.grid),
             grid: self.grid,
             threads: self.block,
             arguments: self.arguments.bytes(),
             arguments_at: self.arguments.address(),
             dynamic_shared: self.dynamic_shared,
             clock: self.clock,
+            patience: turn.patience,
+            watched: turn.watched,
             fault: None,
         };
         let mut executed = 0;
-        let outcome = self.turns(&mut state.warps[..warps as usize], &mut env, threads, &mut executed);
-        (executed, outcome)
+        let outcome = self.turns(&mut warps[..status.len()], status, barriers, &mut env, turn.steps, &mut executed);
+        self.instructions.fetch_add(executed * LANES as u64, Ordering::Relaxed);
+        outcome
+    }
+
+    fn digest(&self, state: &BlockState) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for warp in &state.warps[..state.status.len()] {
+            let rows = &warp.rows[..self.kernel.program.rows];
+            rows.iter().for_each(|row| row.0.hash(&mut hasher));
+            warp.predicates.hash(&mut hasher);
+            // The epoch only concerns the race checks.
+            (warp.carry, warp.active, warp.live, warp.pc, &warp.others).hash(&mut hasher);
+            warp.private.hash(&mut hasher);
+            warp.pending.hash(&mut hasher);
+        }
+        state.status.hash(&mut hasher);
+        state.barriers.hash(&mut hasher);
+        state.shared.bytes().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn bytes(&self, state: &BlockState) -> usize {
+        let warps = state.warps.iter().map(|warp| size_of_val(&warp.rows[..]) + warp.private.host_bytes());
+        warps.sum::<usize>() + state.shared.host_bytes() + size_of_val(&*state.caches)
+    }
+
+    fn deadlock(&self, stuck: &Stuck<'_, BlockState>) -> Fault {
+        self.launch.stuck(stuck, |state| self.waits(state), self.describe)
+    }
+}
+
+impl Grid<'_> {
+    /// Returns where the lanes of a block are.
+    fn waits(&self, state: &BlockState) -> Vec<Wait> {
+        super::deadlock::waits(&state.warps[..state.status.len()], state.index)
     }
 
     /// Initialises a warp with the given live lanes.
-    fn start(&self, warp: &mut Warp, number: u32, live: u32) {
+    fn start_warp(&self, warp: &mut Warp, number: u32, live: u32) {
         let program = &*self.kernel.program;
         if warp.rows.len() < program.rows {
             warp.rows.resize(program.rows, Row::ZERO);
@@ -100,11 +159,17 @@ impl Grid<'_> {
         warp.pending.reset();
     }
 
-    fn turns(&self, warps: &mut [Warp], env: &mut Env<'_>, threads: u32, executed: &mut u64) -> Result<(), Fault> {
-        // A block has at most 1024 threads: 32 warps.
-        let mut all = [Status::Ready; 32];
-        let status = &mut all[..warps.len()];
-        let mut barriers = Barriers::new(threads);
+    /// Runs the warps in turn until the block ends, or until `steps` steps are executed and every
+    /// warp that can run has had its turn.
+    fn turns(
+        &self,
+        warps: &mut [Warp],
+        status: &mut [Status],
+        barriers: &mut Barriers,
+        env: &mut Env<'_>,
+        steps: u64,
+        executed: &mut u64,
+    ) -> Result<Progress, Fault> {
         loop {
             let mut any_ready = false;
             for at in 0..warps.len() {
@@ -124,8 +189,8 @@ impl Grid<'_> {
                             .map_err(|why| self.fault(&warps[at], env, why.into()))?;
                         continue;
                     }
-                    Pause::Left => barriers.left(warp, env),
                     Pause::Waiting => {}
+                    Pause::Stuck => return Err(super::deadlock::of_warp(warp, env)),
                     Pause::Fault => {
                         let why = env.fault.take().unwrap_or_else(|| Fault::new("no reason was given"));
                         return Err(self.fault(warp, env, why));
@@ -144,11 +209,14 @@ impl Grid<'_> {
             if !any_ready {
                 break;
             }
+            if *executed >= steps && status.contains(&Status::Ready) {
+                return Ok(Progress::Paused);
+            }
         }
         if status.contains(&Status::Waiting) {
-            return Err(Fault::new(format!("{}: {}", self.kernel.name, barriers.deadlock(warps, env))));
+            return Err(super::deadlock::at_barriers(warps, env));
         }
-        Ok(())
+        Ok(Progress::Ended)
     }
 
     fn fault(&self, warp: &Warp, env: &Env<'_>, why: Fault) -> Fault {

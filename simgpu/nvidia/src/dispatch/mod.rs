@@ -4,10 +4,10 @@ mod arguments;
 mod barriers;
 mod block;
 mod check;
+mod deadlock;
 mod names;
 
 use crate::arch::Arch;
-use crate::exec::row::LANES;
 use crate::module::{Approximation, Kernel, LoadError, Module};
 use arguments::Arguments;
 use block::{BlockState, Grid};
@@ -106,7 +106,7 @@ impl Gpu {
         let program = &*kernel.program;
         let launch =
             Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, program.granules, program.atomics)
-                .with_local_unit(self.arch.shared_unit())
+                .with_local_unit(self.arch.multiprocessors().unit)
                 .printing_to(&self.output);
         let of_launch = Grid {
             kernel,
@@ -117,9 +117,11 @@ impl Gpu {
             dynamic_shared,
             clock: &self.engine.clock,
             describe: &Names { program, grid, block },
+            instructions: self.engine.counter(),
         };
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
-        let ran = self.engine.run(blocks, LANES, BlockState::new, |state, index| of_launch.run(state, index));
+        let resident = self.arch.multiprocessors().resident(kernel, block.iter().product(), dynamic_shared);
+        let ran = self.engine.run(blocks, resident, &of_launch);
         launch.outcome(ran, &REPORTED)
     }
 }

@@ -20,6 +20,7 @@ mod integer;
 pub mod lane;
 mod matrix;
 pub mod memory;
+mod observed;
 mod print;
 pub mod program;
 pub mod row;

@@ -128,7 +128,7 @@ pub struct Program {
     pub zeroed: Vec<u32>,
     /// Predicates per warp.
     pub predicates: usize,
-    /// The basic blocks, in the order of their steps.
+    /// The basic blocks, in the order of their steps. The last one only ends the threads.
     pub blocks: Vec<Block>,
     /// The memory operations of the steps that access memory, by [`Step::extra`].
     pub forms: Vec<Form>,
@@ -148,29 +148,8 @@ pub struct Program {
 
 impl Program {
     /// Returns the basic block of a step.
-    fn block_of(&self, step: usize) -> usize {
+    pub(super) fn block_of(&self, step: usize) -> usize {
         self.blocks.partition_point(|block| block.first as usize <= step).saturating_sub(1)
-    }
-
-    /// Whether threads that have passed step `from` can reach step `to`.
-    pub fn reaches(&self, from: usize, to: usize) -> bool {
-        let (start, goal) = (self.block_of(from), self.block_of(to));
-        if start == goal && from < to {
-            return true;
-        }
-        let mut seen = vec![false; self.blocks.len()];
-        let mut left = vec![start];
-        while let Some(block) = left.pop() {
-            for &next in self.blocks.get(block).map_or(&[][..], |block| &block.next) {
-                if next as usize == goal {
-                    return true;
-                }
-                if !std::mem::replace(&mut seen[next as usize], true) {
-                    left.push(next as usize);
-                }
-            }
-        }
-        false
     }
 }
 

@@ -12,11 +12,10 @@ pub enum Pause {
     /// The running lanes have come to the barrier that [`Warp::barrier`] describes; the caller must
     /// park them there.
     Barrier,
-    /// The running lanes have ended with the step before [`Warp::pc`], while other lanes of the
-    /// warp wait at a barrier.
-    Left,
     /// All live lanes wait at barriers, or for lanes that do. There may be no live lanes.
     Waiting,
+    /// The lanes of the warp wait for each other, for ever.
+    Stuck,
     /// The warp cannot continue; [`Env::fault`] holds the reason.
     Fault,
 }
@@ -43,13 +42,16 @@ pub fn run(warp: &mut Warp, env: &mut Env<'_>, executed: &mut u64) -> Pause {
     } else if let Some(pause) = turn.next(warp, env) {
         return pause;
     }
-    let pause = turn.steps(warp, env);
+    // Lanes are at a barrier only if they were at the start: a barrier ends the turn.
+    let observed = env.watched || warp.others.iter().any(|other| matches!(other.wait, Wait::Barrier(_)));
+    let pause = if observed { turn.steps::<true>(warp, env) } else { turn.steps::<false>(warp, env) };
     *executed += turn.executed;
     pause
 }
 
 impl Turn {
-    fn steps(&mut self, warp: &mut Warp, env: &mut Env<'_>) -> Pause {
+    /// Runs steps until the turn ends. With `OBSERVED`, [`observed`](super::observed) looks at each.
+    fn steps<const OBSERVED: bool>(&mut self, warp: &mut Warp, env: &mut Env<'_>) -> Pause {
         let steps = &env.program.steps[..];
         loop {
             if warp.pc >= warp.limit {
@@ -60,6 +62,9 @@ impl Turn {
                 env.fault = Some("it left its code".into());
                 return Pause::Fault;
             };
+            if OBSERVED {
+                warp.observe(step, env);
+            }
             warp.pc += 1;
             self.executed += 1;
             let flow = if step.guard == Place::NONE {
@@ -84,7 +89,7 @@ impl Turn {
             Flow::Back if warp.others.is_empty() => {
                 self.apart = 0;
                 self.together += 1;
-                if self.together < warp.patience[0] {
+                if self.together < warp.patience[0].min(env.patience) {
                     return None;
                 }
                 if env.program.atomics {
@@ -94,7 +99,7 @@ impl Turn {
             }
             Flow::Back => {
                 self.apart += 1;
-                if self.apart < warp.patience[1] {
+                if self.apart < warp.patience[1].min(env.patience) {
                     warp.gather();
                     return None;
                 }
@@ -114,9 +119,6 @@ impl Turn {
             }
             Flow::Exit => {
                 warp.live &= !warp.active;
-                if warp.others.iter().any(|other| matches!(other.wait, Wait::Barrier(_))) {
-                    return Some(Pause::Left);
-                }
                 warp.active = 0;
                 self.next(warp, env)
             }
@@ -151,8 +153,7 @@ impl Turn {
         if members < warp.others.len() {
             return Some(Pause::Waiting);
         }
-        env.fault = Some(deadlock(warp, env).into());
-        Some(Pause::Fault)
+        Some(Pause::Stuck)
     }
 }
 
@@ -173,20 +174,4 @@ fn guarded(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         warp.fork(warp.pc, all & !on);
     }
     flow
-}
-
-fn deadlock(warp: &Warp, env: &Env<'_>) -> String {
-    let waits = warp.others.iter().map(|other| {
-        let place = env.describe.instruction(other.pc as u32);
-        format!("{} at {place}", lanes(other.lanes))
-    });
-    format!("the lanes of a warp wait for each other: {}", waits.collect::<Vec<_>>().join("; "))
-}
-
-/// Formats the lanes of a mask in words.
-pub fn lanes(mask: u32) -> String {
-    match mask.count_ones() {
-        1 => format!("lane {}", mask.trailing_zeros()),
-        count => format!("{count} lanes ({mask:#010x})"),
-    }
 }

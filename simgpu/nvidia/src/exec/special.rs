@@ -4,6 +4,7 @@ use super::lane::write;
 use super::{Env, Flow, LANES, Step, Warp};
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::{Instruction, Kind, Operand};
+use isobit_simgpu_core::watch::clock_was_read;
 use std::sync::atomic::Ordering;
 
 /// A special register.
@@ -98,6 +99,7 @@ fn threads(warp: &Warp, env: &Env<'_>, part: usize) -> [u32; LANES] {
 
 /// Returns a clock value that increases with every reading.
 fn now(_: &Warp, env: &Env<'_>) -> u64 {
+    clock_was_read();
     env.clock.fetch_add(1, Ordering::Relaxed)
 }
 
@@ -130,7 +132,7 @@ const REGISTERS: &[(&str, Option<u8>, u32, Special)] = &[
     ("%nctaid", Some(3), 32, Special::Same(|_, _| 1)),
     ("%laneid", None, 32, Special::Lane(|lane| lane)),
     ("%warpid", None, 32, Special::Same(|warp, _| warp.number.into())),
-    // One multiprocessor runs all blocks and holds one at a time.
+    // One multiprocessor runs all blocks.
     ("%nwarpid", None, 32, Special::Same(|_, _| 32)),
     ("%smid", None, 32, Special::Same(|_, _| 0)),
     ("%nsmid", None, 32, Special::Same(|_, _| 1)),

@@ -44,7 +44,7 @@ pub struct Warp {
 }
 
 /// Lanes at the same place in the code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fragment {
     /// Their next step.
     pub pc: usize,
@@ -55,7 +55,7 @@ pub struct Fragment {
 }
 
 /// What lanes that are not running wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wait {
     /// Nothing: they run when lanes that are further back in the code have caught up with them.
     Ready,
@@ -68,7 +68,7 @@ pub enum Wait {
 }
 
 /// The parameters of a barrier of the block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Barrier {
     /// Its number, from 0 to 15.
     pub number: u32,
@@ -83,7 +83,7 @@ pub struct Barrier {
 }
 
 /// The operation of `bar.red`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reduction {
     /// The number of true conditions, written to a row.
     Count,
@@ -162,6 +162,11 @@ pub struct Env<'a> {
     pub dynamic_shared: u32,
     /// A monotonic clock.
     pub clock: &'a AtomicU64,
+    /// Backward jumps after which a warp's turn ends, if its own patience does not end it earlier.
+    pub patience: u32,
+    /// Whether what the warps do to memory is watched (see
+    /// [`Turn::watched`](isobit_simgpu_core::schedule::Turn::watched)).
+    pub watched: bool,
     /// The reason why a step returned [`Flow::Fault`](super::Flow::Fault).
     pub fault: Option<Fault>,
 }

@@ -6,6 +6,7 @@ use crate::exec::{Env, Wave};
 use isobit_simgpu_core::check::part::Part;
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
+use std::hash::{Hash, Hasher};
 
 /// Private memory; the bytes of each thread are contiguous.
 #[derive(Debug, Default)]
@@ -28,6 +29,16 @@ impl Private {
         self.words.resize(all / 8, 0);
         self.init.clear();
         self.init.resize(all, 0);
+    }
+
+    /// Adds the contents to a hash.
+    pub fn hash(&self, hasher: &mut impl Hasher) {
+        (&self.words, &self.init).hash(hasher);
+    }
+
+    /// Returns the host memory that it takes, in bytes.
+    pub fn host_bytes(&self) -> usize {
+        size_of_val(&self.words[..]) + self.init.len()
     }
 
     /// Returns the bytes of all lanes.

@@ -8,6 +8,7 @@ use crate::exec::wave::SITE_CACHES;
 use crate::exec::{Env, Exec, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand, sreg};
 use isobit_simgpu_core::check::{Access, LANES};
+use isobit_simgpu_core::watch::clock_was_read;
 use std::sync::atomic::Ordering;
 
 /// Indices of a step's scalars: the base (or the resource's first half) and the offset register.
@@ -82,6 +83,7 @@ fn run<const N: usize, const BUFFER: bool, const COMPARED: bool>(
 /// Lowers an instruction that reads a clock. Each reading is larger than the previous one.
 fn clock(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     fn run(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
+        clock_was_read();
         wave.set_pair(step.sdst, env.clock.fetch_add(1, Ordering::Relaxed));
         Flow::Next
     }

@@ -8,6 +8,7 @@ use crate::exec::source;
 use crate::exec::value::Kind;
 use crate::exec::wave::{Env, Wave};
 use crate::isa::Inst;
+use isobit_simgpu_core::watch::clock_was_read;
 use std::sync::atomic::Ordering;
 
 /// The value of MODE at the start of every kernel: round to nearest even (bits 3:0), subnormals
@@ -45,7 +46,10 @@ fn value(wave: &Wave, env: &Env<'_>, id: u32) -> Option<u32> {
         // above them.
         15 => env.shared_aperture & 0xffff_0000 | env.private_aperture >> 16,
         // SHADER_CYCLES, 20 bits.
-        29 if !gfx9 => env.clock.fetch_add(1, Ordering::Relaxed) as u32 & 0xf_ffff,
+        29 if !gfx9 => {
+            clock_was_read();
+            env.clock.fetch_add(1, Ordering::Relaxed) as u32 & 0xf_ffff
+        }
         _ => return None,
     })
 }

@@ -132,6 +132,8 @@ impl Rig {
             private_aperture: PRIVATE,
             clock: &clock,
             host_calls: None,
+            patience: u32::MAX,
+            watched: false,
             fault: None,
         };
         self.wave.next = 1;

@@ -153,6 +153,19 @@ pub fn push(lower: &mut Lower<'_>, mut form: Form, address: Address) {
     lower.push(step);
 }
 
+/// Whether a step loads, stores or changes memory that threads share.
+pub fn accesses(exec: Exec) -> bool {
+    let all = [
+        fast::<GLOBAL> as Exec,
+        base::<GLOBAL> as Exec,
+        fast::<SHARED> as Exec,
+        base::<SHARED> as Exec,
+        fast::<GENERIC> as Exec,
+        base::<GENERIC> as Exec,
+    ];
+    all.iter().any(|one| std::ptr::fn_addr_eq(*one, exec))
+}
+
 const GLOBAL: u8 = 0;
 const SHARED: u8 = 1;
 const LOCAL: u8 = 2;

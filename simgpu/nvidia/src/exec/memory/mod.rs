@@ -23,6 +23,7 @@ mod reading;
 mod symbol;
 mod width;
 
+pub use address::accesses;
 pub use operation::Form;
 pub use pending::Pending;
 pub use private::Private;

@@ -6,6 +6,7 @@ use super::operation::{Form, Lanes, MOST, Places, lanes_in};
 use crate::exec::{Env, LANES, Place, Program, Warp};
 use isobit_simgpu_core::check::Access;
 use isobit_simgpu_core::check::part::Part;
+use std::hash::{Hash, Hasher};
 
 /// Maximum bytes that one lane copies.
 const COPY: usize = 16;
@@ -85,6 +86,15 @@ impl Pending {
     pub fn reset(&mut self) {
         self.copies.clear();
         self.groups = [0; LANES];
+    }
+
+    /// Adds the copies to a hash. Their data is that of memory, which the hash of a group leaves
+    /// out.
+    pub fn hash(&self, hasher: &mut impl Hasher) {
+        self.groups.hash(hasher);
+        for copies in &self.copies {
+            (copies.pc, copies.lanes, copies.to, copies.bytes, copies.groups).hash(hasher);
+        }
     }
 
     /// Starts the copies of an instruction; `take` fills them and [`asked`](Self::asked) ends them.

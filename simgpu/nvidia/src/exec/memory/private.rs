@@ -7,6 +7,7 @@ use crate::exec::{Env, LANES, Warp};
 use isobit_simgpu_core::check::Access;
 use isobit_simgpu_core::check::part::Part;
 use isobit_simgpu_core::finding::{Finding, FindingKind};
+use std::hash::{Hash, Hasher};
 
 /// Local memory; the bytes of each thread are contiguous.
 #[derive(Debug, Default)]
@@ -36,6 +37,16 @@ impl Private {
 
     fn stride(&self) -> usize {
         self.bytes.next_multiple_of(16)
+    }
+
+    /// Adds the contents to a hash.
+    pub fn hash(&self, hasher: &mut impl Hasher) {
+        (&self.words, &self.written).hash(hasher);
+    }
+
+    /// Returns the host memory that it takes, in bytes.
+    pub fn host_bytes(&self) -> usize {
+        size_of_val(&self.words[..]) + size_of_val(&self.written[..])
     }
 
     /// Returns the host addresses of addresses in each lane's memory, in bounds or not.

@@ -272,6 +272,8 @@ fn with_env<R>(program: &Program, body: impl FnOnce(&mut Env<'_>) -> R) -> R {
         arguments_at: 0,
         dynamic_shared: 0,
         clock: &clock,
+        patience: u32::MAX,
+        watched: false,
         fault: None,
     })
 }

@@ -229,6 +229,8 @@ impl Rig {
             arguments_at: self.arguments_at,
             dynamic_shared: 1000,
             clock: &clock,
+            patience: u32::MAX,
+            watched: false,
             fault: None,
         };
         for (pc, place) in steps.into_iter().enumerate() {

@@ -1,8 +1,9 @@
 //! Barriers of the block and of the warp: complete and partial, with reductions, and barriers that
 //! never open.
 
-use crate::common::{main_with, words, words_and_findings};
-use isobit_simgpu_core::finding::FindingKind;
+use crate::common::{Card, main_with, words, words_and_findings};
+use isobit_simgpu_core::finding::{FaultKind, FindingKind};
+use isobit_simgpu_nvidia::arch::Arch;
 
 const SHARED: &str = ".shared .align 4 .b8 tile[1024]; .shared .u32 flag;";
 
@@ -262,7 +263,7 @@ LOW:
     bar.sync 0;
     ret;";
     let why = fault(body, 64);
-    assert!(why.contains("main: deadlock at barrier 0 and 1 in block 0"), "{why}");
+    assert!(why.contains("main: deadlock: at barrier 0 and 1 in block 0"), "{why}");
     assert!(why.contains("bar.sync 1;") && why.contains("of warp 1"), "{why}");
 
     let body = "
@@ -279,7 +280,19 @@ LOW:
 
     // A barrier for more threads than arrive.
     let why = fault("setp.ge.u32 %p1, %t, 32; @%p1 ret; bar.sync 0, 64; ret;", 96);
-    assert!(why.contains("deadlock at barrier 0"), "{why}");
+    assert!(why.contains("deadlock: at barrier 0"), "{why}");
+}
+
+#[test]
+fn a_barrier_that_never_opens_is_a_deadlock() {
+    let body = "setp.lt.u32 %p1, %t, 32; @%p1 bra L; bar.sync 1; ret; L: bar.sync 0; ret;";
+    let card = Card::new(Arch::Sm75, main_with("", body).as_bytes());
+    let fault = card.launch("main", 1, 64, &[card.upload(&[0u32; 64])]).expect_err("a deadlock");
+    assert_eq!(fault.kind(), FaultKind::Timeout);
+    let found = card.findings.take();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].kind, &*found[0].thread), (FindingKind::Deadlock, "block [0, 0, 0] thread [0, 0, 0]"));
+    assert!(found[0].instruction.contains("bar.sync 0;"), "{found:?}");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod barriers;
 mod calls;
 mod common;
+mod compiled_barriers;
+mod compiled_spinning;
 mod divergence;
 mod idioms;
 mod modules;

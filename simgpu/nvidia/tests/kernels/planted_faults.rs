@@ -158,7 +158,7 @@ fn misaligned_accesses_and_divided_barriers() {
         only(&found, FindingKind::Misaligned, "misaligned_load", &["ld.global"], arch);
         let found = card.findings("barrier_for_half", 1, 256, &[input, out]);
         only(&found, FindingKind::DivergentBarrier, "barrier_for_half", &["bar.sync"], arch);
-        assert!(found.iter().any(|f| f.message.contains("16 threads of the warp")), "{found:?}");
+        assert!(found.iter().any(|f| f.message.contains("16 threads of the wave")), "{found:?}");
         assert_eq!(card.findings("barrier_after_return", 1, 256, &[input, out]), []);
     });
 }

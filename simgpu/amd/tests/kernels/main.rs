@@ -1,0 +1,6 @@
+//! Complete kernels, compiled for every target.
+
+mod barriers;
+#[path = "../common/mod.rs"]
+mod common;
+mod spinning;

@@ -14,6 +14,7 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use isobit_simgpu_runtime_common::payload::{Labelled, Payload};
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// `HIP_LAUNCH_PARAM_BUFFER_POINTER`, `HIP_LAUNCH_PARAM_BUFFER_SIZE`, `HIP_LAUNCH_PARAM_END`.
 const KEYS: Keys = Keys { buffer: 1, size: 2, end: 3 };
@@ -43,6 +44,8 @@ pub(crate) struct Prepared {
     grid: Dim3,
     block: Dim3,
     shared: u32,
+    /// Bytes of stack per thread: the limit of the device at the launch.
+    stack: u32,
     arguments: Arguments,
     /// The caller's name for the kernel: its handle or a host function.
     name: usize,
@@ -71,7 +74,8 @@ impl Prepared {
         // SAFETY: the caller promises that `params` is null or points to a pointer to each of the
         // kernel's arguments, and that `extra` is null or has the form that HIP documents.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
-        Ok(Arc::new(Self { function, grid, block, shared, arguments, name: name as usize }))
+        let stack = process()?.cards[function.device].stack.load(Ordering::Relaxed);
+        Ok(Arc::new(Self { function, grid, block, shared, stack, arguments, name: name as usize }))
     }
 
     /// Returns the work of the launch.
@@ -84,12 +88,19 @@ impl Prepared {
         let kernel = &self.function.kernel;
         let card = &process.cards[self.function.device];
         card.failure.run()?;
-        card.gpu.launch(kernel, self.grid.axes(), self.block.axes(), self.shared, self.arguments.bytes()).inspect_err(
-            |fault| {
+        card.gpu
+            .launch_with_stack(
+                kernel,
+                self.grid.axes(),
+                self.block.axes(),
+                self.shared,
+                self.stack,
+                self.arguments.bytes(),
+            )
+            .inspect_err(|fault| {
                 process.machine.tell_fault(&kernel.name, fault);
                 card.failure.fail(fault);
-            },
-        )
+            })
     }
 
     /// Returns the result of `hipGraphKernelNodeGetParams`. The arguments that it points to live as

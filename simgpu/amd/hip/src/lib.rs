@@ -30,6 +30,7 @@ pub mod host;
 mod image;
 pub mod last_error;
 pub mod launch;
+pub mod limits;
 pub mod memory;
 pub mod module;
 pub mod occupancy;

@@ -4,7 +4,7 @@ use crate::Code;
 use crate::card::{Card, card};
 use crate::error::{Error, Result, bail};
 use crate::module::{Function, LoadedModule};
-use isobit_simgpu_amd::dispatch::Gpu;
+use isobit_simgpu_amd::dispatch::{DEFAULT_STACK, Gpu};
 use isobit_simgpu_amd::isa::Arch;
 use isobit_simgpu_core::queue::StreamId;
 use isobit_simgpu_core::settings::{cards, settings};
@@ -15,6 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
 
 pub(crate) struct Process {
     pub(crate) machine: Machine,
@@ -34,6 +35,8 @@ pub(crate) struct Installed {
     pub(crate) card: &'static Card,
     pub(crate) gpu: Gpu,
     pub(crate) failure: Sticky,
+    /// Bytes of stack per thread (`hipLimitStackSize`).
+    pub(crate) stack: AtomicU32,
 }
 
 /// How an object was created.
@@ -78,7 +81,8 @@ impl Process {
             let (memory, findings) = (machine.memory.clone(), machine.findings.clone());
             let gpu = Gpu::new(arch, memory, findings, settings.threads, settings.approx);
             let gpu = gpu.map_err(|fault| Error::new(Code::NOT_INITIALIZED, fault.to_string()))?;
-            Ok(Installed { card: card(arch), gpu, failure: Sticky::default() })
+            let (failure, stack) = (Sticky::default(), AtomicU32::new(DEFAULT_STACK));
+            Ok(Installed { card: card(arch), gpu, failure, stack })
         };
         let cards = archs.into_iter().map(install).collect::<Result<Vec<_>>>()?;
         Ok(Self {

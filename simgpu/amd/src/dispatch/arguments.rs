@@ -63,6 +63,7 @@ impl Arguments {
         grid: [u32; 3],
         block: [u32; 3],
         dynamic_lds: u32,
+        stack: u32,
         explicit: &[u8],
         services: &Running<'_>,
     ) -> Result<Filled<'_>, Fault> {
@@ -95,7 +96,7 @@ impl Arguments {
         packet[4..10].copy_from_slice(&[block[0], block[1], block[2]].map(|n| (n as u16).to_le_bytes()).concat());
         let items = [0, 1, 2].map(|d| grid[d].wrapping_mul(block[d]).to_le_bytes()).concat();
         packet[12..24].copy_from_slice(&items);
-        packet[24..28].copy_from_slice(&kernel.private_bytes.to_le_bytes());
+        packet[24..28].copy_from_slice(&kernel.private_with(stack).to_le_bytes());
         packet[28..32].copy_from_slice(&(kernel.lds_bytes + dynamic_lds).to_le_bytes());
         packet[40..48].copy_from_slice(&filled.kernarg.to_le_bytes());
         // SAFETY: the slot is an allocation of at least `segment.len()` bytes that only this launch

@@ -24,6 +24,8 @@ pub(super) struct Group<'a> {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) lds_bytes: u32,
+    /// Private memory per thread, with the stack.
+    pub(super) private_bytes: u32,
     pub(super) width: usize,
     pub(super) clock: &'a AtomicU64,
     pub(super) describe: &'a (dyn Describe + Sync),

@@ -38,6 +38,9 @@ const PRIVATE_APERTURE: u32 = 0x0002_0000;
 /// see where the private memory of a thread ends, and make accesses that are not aligned.
 const REPORTED: [Violation; 1] = [Violation::Outside];
 
+/// The bytes of stack per thread that a kernel with a stack of unknown depth gets by default.
+pub const DEFAULT_STACK: u32 = 16 << 10;
+
 /// One simulated card.
 pub struct Gpu {
     arch: Arch,
@@ -109,6 +112,23 @@ impl Gpu {
         dynamic_lds: u32,
         kernarg: &[u8],
     ) -> Result<(), Fault> {
+        self.launch_with_stack(kernel, grid, block, dynamic_lds, DEFAULT_STACK, kernarg)
+    }
+
+    /// Like [`launch`](Self::launch), with the bytes of stack that each thread has if the kernel's
+    /// stack has an unknown depth. A thread that needs more is a fault.
+    ///
+    /// # Errors
+    /// The errors of [`launch`](Self::launch).
+    pub fn launch_with_stack(
+        &self,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        stack: u32,
+        kernarg: &[u8],
+    ) -> Result<(), Fault> {
         let threads = block.iter().try_fold(1u32, |all, &n| all.checked_mul(n)).unwrap_or(u32::MAX);
         if grid.contains(&0) || threads == 0 {
             return Err(Fault::new(format!(
@@ -131,7 +151,7 @@ impl Gpu {
             grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
         let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
         let services = self.services.start(kernel)?;
-        let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg, &services)?;
+        let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, stack, kernarg, &services)?;
         // On gfx942, atomic stores to global memory have cache bits.
         let unmarked = UnmarkedStores { global: self.arch != Arch::Gfx942, local: true };
         let launch =
@@ -148,6 +168,7 @@ impl Gpu {
             grid,
             block,
             lds_bytes: lds,
+            private_bytes: kernel.private_with(stack),
             width: self.arch.wave_size(),
             clock: &self.engine.clock,
             describe: &Names { kernel, grid, block, width: self.arch.wave_size() as u32 },

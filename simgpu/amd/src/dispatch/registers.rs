@@ -33,7 +33,7 @@ impl Group<'_> {
         if property(0) {
             // A buffer over private memory, swizzled, so that the same stack slot of all lanes is
             // contiguous. Only its kind is checked.
-            put(state, &[0, 1 << 31, self.kernel.private_bytes * width, 0]);
+            put(state, &[0, 1 << 31, self.private_bytes * width, 0]);
         }
         if property(1) {
             put(state, &halves(self.arguments.packet));
@@ -48,10 +48,10 @@ impl Group<'_> {
             put(state, &[0, 0]);
         }
         if property(5) {
-            put(state, &[0, self.kernel.private_bytes]);
+            put(state, &[0, self.private_bytes]);
         }
         if property(6) {
-            put(state, &[self.kernel.private_bytes]);
+            put(state, &[self.private_bytes]);
         }
         // The system registers start after the user registers, including padding.
         let mut next = usize::from(setup.user_sgprs);
@@ -75,6 +75,7 @@ impl Group<'_> {
                 (y, z) = (0, z + 1);
             }
         }
-        state.private.reset(self.kernel.private_bytes, self.width);
+        state.private.reset(self.private_bytes, self.width);
+        state.private.stack = self.kernel.dynamic_stack;
     }
 }

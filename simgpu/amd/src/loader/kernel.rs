@@ -95,9 +95,10 @@ pub struct Kernel {
     pub kernarg_bytes: u32,
     /// The group memory that the code declares, in bytes.
     pub lds_bytes: u32,
-    /// Private memory per thread in bytes. If the stack depth is unknown, this is the amount that a
-    /// runtime would provide.
+    /// Private memory per thread in bytes, without a stack of unknown depth.
     pub private_bytes: u32,
+    /// Whether it needs such a stack: it may call functions through pointers, or recursively.
+    pub dynamic_stack: bool,
     /// The largest number of threads per block.
     pub max_threads: u32,
     /// The number of vector registers per thread.
@@ -129,9 +130,6 @@ pub(crate) struct Setup {
     /// The number of dimensions of the thread's coordinates beyond x.
     pub(crate) thread_dims: u8,
 }
-
-/// Private memory per thread in bytes if the depth of its stack is unknown.
-const DEFAULT_STACK: u32 = 16 << 10;
 
 impl Kernel {
     #[expect(clippy::too_many_arguments, reason = "the parts of a code object, which the module already has")]
@@ -175,7 +173,8 @@ impl Kernel {
             args: described.args,
             kernarg_bytes: described.kernarg_bytes,
             lds_bytes: word(0),
-            private_bytes: if dynamic_stack { word(4) + DEFAULT_STACK } else { word(4) },
+            private_bytes: word(4),
+            dynamic_stack,
             max_threads: described.max_threads,
             vgprs: described.vgprs,
             sgprs: described.sgprs,
@@ -195,6 +194,14 @@ impl Kernel {
             _image: owner.clone(),
             name,
         })
+    }
+}
+
+impl Kernel {
+    /// Returns the private memory per thread of a launch whose stacks of unknown depth have this
+    /// size.
+    pub fn private_with(&self, stack: u32) -> u32 {
+        if self.dynamic_stack { self.private_bytes.saturating_add(stack) } else { self.private_bytes }
     }
 }
 

@@ -53,8 +53,7 @@ impl Space for Buffer {
         if wave.word(step.sdst + 1) & SWIZZLED != 0 {
             // Offsets of the whole wave count the bytes of all its lanes.
             let base = offset.wrapping_add(scalar / wave.width as u32);
-            checked_access::private(wave, step, env, form, mask, &vector.map(|v| v.wrapping_add(base)));
-            return Flow::Next;
+            return checked_access::private(wave, step, env, form, mask, &vector.map(|v| v.wrapping_add(base)));
         }
         let raw = match resource(wave, step.sdst) {
             Ok(raw) => raw,

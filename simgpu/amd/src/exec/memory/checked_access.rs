@@ -4,7 +4,7 @@
 use super::operation::{Form, Places, disagreeing};
 use super::private;
 use crate::exec::wave::SITE_CACHES;
-use crate::exec::{Env, Step, Wave};
+use crate::exec::{Env, Flow, Step, Wave};
 use isobit_simgpu_core::check::part::apart;
 use isobit_simgpu_core::check::{LANES, run, run_local};
 
@@ -111,15 +111,28 @@ pub fn local(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form, mask:
 }
 
 /// Accesses private memory, by addresses within each lane's own part.
-pub fn private(wave: &mut Wave, step: &Step, env: &Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) {
+pub fn private(
+    wave: &mut Wave,
+    step: &Step,
+    env: &mut Env<'_>,
+    form: &Form,
+    mask: u64,
+    addresses: &[u32; LANES],
+) -> Flow {
     let (lanes, clipped) = private::check(wave, env, form, mask, addresses);
+    if lanes != mask
+        && let Some(why) = private::overflow(wave, env, mask & !lanes, addresses, form.bytes)
+    {
+        env.fault = Some(why);
+        return Flow::Fault;
+    }
     let stride = wave.private.bytes_per_lane as usize;
     let start = wave.private.bytes_mut().as_mut_ptr();
     let places: Places = std::array::from_fn(|lane| start.wrapping_add(lane * stride + addresses[lane] as usize));
     if clipped == 0 {
         // SAFETY: the check found the bytes of these lanes inside each lane's own memory.
         unsafe { (form.lanes)(wave, step, lanes, &places) };
-        return;
+        return Flow::Next;
     }
     let part = |lane: usize| {
         let part = private::part(stride, addresses[lane], form.bytes)?;
@@ -128,4 +141,5 @@ pub fn private(wave: &mut Wave, step: &Step, env: &Env<'_>, form: &Form, mask: u
     let lanes = lanes | clipped;
     // SAFETY: as above, for the clipped lanes with regard to their parts.
     unsafe { apart(form.access, clipped, &places, part, |places| (form.lanes)(wave, step, lanes, places)) };
+    Flow::Next
 }

@@ -36,8 +36,8 @@ impl Space for Flat {
         if shared != 0 {
             checked_access::local(wave, step, env, form, shared, &low);
         }
-        if private != 0 {
-            checked_access::private(wave, step, env, form, private, &low);
+        if private != 0 && checked_access::private(wave, step, env, form, private, &low) == Flow::Fault {
+            return Flow::Fault;
         }
         let global = mask & !shared & !private;
         if global != 0 {

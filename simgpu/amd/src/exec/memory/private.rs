@@ -3,16 +3,22 @@
 
 use super::operation::Form;
 use crate::exec::{Env, Wave};
+use crate::isa::Arch;
 use isobit_simgpu_core::check::part::Part;
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
 use std::hash::{Hash, Hasher};
+
+/// The scalar register with the end of the stack, in LLVM's calling convention.
+const STACK_POINTER: u8 = 32;
 
 /// Private memory; the bytes of each thread are contiguous.
 #[derive(Debug, Default)]
 pub struct Private {
     /// Bytes per thread.
     pub bytes_per_lane: u32,
+    /// Whether it contains a stack of unknown depth.
+    pub stack: bool,
     /// The bytes of all lanes, lane after lane. They are stored as whole words, so that 64-bit
     /// atomics are aligned.
     words: Vec<u64>,
@@ -89,10 +95,32 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
             init.fill(1);
         }
     }
-    if let Some((kind, lane, what)) = wrong {
+    if let Some((kind, lane, what)) = wrong
+        && overflow(wave, env, mask & !lanes, addresses, bytes).is_none()
+    {
         tell(wave, env, kind, lane, i64::from(addresses[lane & 63] as i32), bytes, what);
     }
     (lanes, clipped)
+}
+
+/// Says why the stack of a wave is too small for accesses of these lanes, which are not allowed.
+///
+/// A card has nothing that stops a thread at the end of its stack, and goes on with the frame and
+/// the return address of another. The simulated wave stops instead. An access outside while most of
+/// the stack is free is not an overflow, but an ordinary finding.
+#[cold]
+pub fn overflow(wave: &Wave, env: &Env<'_>, lanes: u64, addresses: &[u32; LANES], bytes: u32) -> Option<String> {
+    let size = wave.private.bytes_per_lane;
+    let outside = |lane: &u32| addresses[*lane as usize & 63].saturating_add(bytes) > size;
+    let lane = lanes_of(lanes).find(outside).filter(|_| wave.private.stack)?;
+    // gfx90a accesses its stack through a buffer, whose offsets count the bytes of all lanes.
+    let scale = if env.program.arch == Arch::Gfx90a { wave.width as u32 } else { 1 };
+    let top = wave.word(STACK_POINTER) / scale;
+    if top < size / 2 {
+        return None;
+    }
+    let thread = env.describe.thread(&wave.place(env), lane);
+    Some(format!("stack overflow: {top} of {size} bytes of private memory are in use (hipLimitStackSize), {thread}"))
 }
 
 #[cold]

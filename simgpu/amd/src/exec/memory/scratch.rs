@@ -35,8 +35,7 @@ impl Space for Scratch {
             Source::Row(_) => wave.v[row(step.rows[ADDRESS]) & 511].0.map(|address| address.wrapping_add(base)),
             _ => [base; 64],
         };
-        checked_access::private(wave, step, env, form, mask, &addresses);
-        Flow::Next
+        checked_access::private(wave, step, env, form, mask, &addresses)
     }
 }
 

@@ -234,6 +234,10 @@ pub enum FaultKind {
     Assert,
     /// It would run for ever; a real card ends it after a time, if it does.
     Timeout,
+    /// A stack that is too small for the calls of a thread.
+    Stack,
+    /// A call of something that is not a function.
+    Jump,
 }
 
 /// The reason why work could not be completed, such as an unknown instruction or a module that

@@ -1,6 +1,6 @@
 // Kernels with function pointers, virtual calls and recursion, for the tests of both vendors. What
-// includes this file defines KERNEL, DEVICE (a function that calls do not inline), CONSTANT, VARIABLE,
-// `thread()` and `barrier()`. Every parameter has 8 bytes.
+// includes this file defines KERNEL, DEVICE (a function that calls do not inline), CONSTANT,
+// VARIABLE, `thread()` and `barrier()`. Every parameter has 8 bytes.
 typedef unsigned u32;
 typedef unsigned long long u64;
 VARIABLE inline void* operator new(decltype(sizeof(0)), void* at) { return at; }

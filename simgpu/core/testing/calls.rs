@@ -1,6 +1,6 @@
-//! Tests of function pointers, virtual calls and recursion that both vendors have: the results equal
-//! those of the same algorithms on the host. What includes this file has `Card`, `on_every_card` and
-//! the kernels of `calls.h`.
+//! Tests of function pointers, virtual calls and recursion that both vendors have: the results
+//! equal those of the same algorithms on the host. What includes this file has `Card`,
+//! `on_every_card` and the kernels of `calls.h`.
 
 use super::{Card, on_every_card};
 

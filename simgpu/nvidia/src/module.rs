@@ -7,7 +7,7 @@ mod variables;
 use crate::arch::Arch;
 use crate::exec::Program;
 use crate::exec::program::Text;
-use crate::lower::{Functions, inline, lower};
+use crate::lower::{Code, Functions, Part, inline, lower, reached};
 use crate::ptx::ast::{Body, Function, Module as Tree};
 use crate::ptx::{self, ParseError};
 use isobit_simgpu_core::memory::Memory;
@@ -85,9 +85,8 @@ impl Module {
         let tree = ptx::parse(source).map_err(LoadError::Invalid)?;
         check_target(arch, &tree)?;
         let text = Text { ptx: source.into(), lines: text::lines(source), files: tree.files.as_slice().into() };
-        let variables = Arc::new(Variables::place(memory, &tree)?);
-        let functions: Functions<'_> =
-            tree.functions.iter().map(|function| (function.name.as_str(), function)).collect();
+        let functions = Functions::new(&tree);
+        let variables = Arc::new(Variables::place(memory, &tree, &functions)?);
         let loading = Loading { approximation, tree: &tree, functions, text, variables };
         let bodies = tree.functions.iter().filter(|function| function.entry);
         let bodies = bodies.filter_map(|function| function.body.as_ref().map(|body| (function, body)));
@@ -136,11 +135,25 @@ struct Loading<'a> {
 
 impl Loading<'_> {
     fn kernel(&self, function: &Function, body: &Body) -> Result<Kernel, LoadError> {
-        let body = inline(&self.functions, function, body)?;
-        let layout = Layout::new(self.tree, function, &body, &self.variables)?;
-        let lowered = lower(self.approximation, &body, &layout.locations).map_err(|(line, message)| {
-            LoadError::Invalid(ParseError { line, function: Some(function.name.clone()), message })
-        })?;
+        let inlined = inline(&self.functions, function, body)?;
+        let framed = reached(&self.functions, &inlined.sites)?;
+        let layout = Layout::new(self.tree, function, &inlined, &framed, &self.variables, &self.functions)?;
+        let invalid = |name: &str, (line, message): (u32, String)| {
+            LoadError::Invalid(ParseError { line, function: Some(name.to_owned()), message })
+        };
+        let whole =
+            Code { name: &function.name, body: &inlined.body, sites: &inlined.sites, locations: &layout.locations };
+        let parts = framed.iter().zip(&layout.frames).map(|(callee, frame)| {
+            let code = Code {
+                name: &callee.function.name,
+                body: &callee.body,
+                sites: &callee.sites,
+                locations: &frame.locations,
+            };
+            Part { function: callee.function, code, frame: frame.bytes, locals: frame.locals }
+        });
+        let lowered = lower(self.approximation, &self.functions, whole, &parts.collect::<Vec<_>>())
+            .map_err(|(name, why)| invalid(name, why))?;
         let threads = |shape: [u32; 3]| shape.iter().try_fold(1u32, |all, &n| all.checked_mul(n)).unwrap_or(u32::MAX);
         let shape = function.required_threads.or(function.max_threads);
         let arguments = function.parameters.iter();

@@ -188,6 +188,8 @@ mod tests {
         ILLEGAL_INSTRUCTION v21 21 "";
         ASSERT v22 22 "";
         LAUNCH_TIMEOUT v23 23 "";
+        HARDWARE_STACK_ERROR v24 24 "";
+        INVALID_PC v25 25 "";
         UNKNOWN vUnknown 99 "unknown";
     }
 
@@ -195,7 +197,7 @@ mod tests {
     fn codes_have_names_and_meanings() {
         assert_eq!((Code(2).name(), Code(2).meaning()), (c"vFull", c"full"));
         assert_eq!((Code(50).name(), Code(50).meaning()), (c"none", c"no code"));
-        assert!(Code(99).is_known() && !Code(50).is_known() && Code::ALL.len() == 24);
+        assert!(Code(99).is_known() && !Code(50).is_known() && Code::ALL.len() == 26);
     }
 
     #[test]

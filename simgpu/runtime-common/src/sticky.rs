@@ -28,13 +28,17 @@ pub fn code_of<C: ResultCode>(kind: FaultKind) -> C {
         FaultKind::Instruction => C::ILLEGAL_INSTRUCTION,
         FaultKind::Assert => C::ASSERT,
         FaultKind::Timeout => C::LAUNCH_TIMEOUT,
+        FaultKind::Stack => C::HARDWARE_STACK_ERROR,
+        FaultKind::Jump => C::INVALID_PC,
     }
 }
 
 /// Returns the kind of failure that a code stands for. If several have it, the first.
 fn kind_of<C: ResultCode>(code: C) -> Option<FaultKind> {
-    use FaultKind::{Address, Assert, Failed, Instruction, Misaligned, Timeout};
-    [Failed, Address, Misaligned, Instruction, Assert, Timeout].into_iter().find(|kind| code_of::<C>(*kind) == code)
+    use FaultKind::{Address, Assert, Failed, Instruction, Jump, Misaligned, Stack, Timeout};
+    [Failed, Address, Misaligned, Instruction, Assert, Timeout, Stack, Jump]
+        .into_iter()
+        .find(|kind| code_of::<C>(*kind) == code)
 }
 
 fn error<C: ResultCode>(fault: &Fault) -> Error<C> {

@@ -91,6 +91,8 @@ isobit_simgpu_runtime_common::codes! {
 impl Code {
     const MISALIGNED_ADDRESS: Self = Self::LAUNCH_FAILURE;
     const ILLEGAL_INSTRUCTION: Self = Self::LAUNCH_FAILURE;
+    const HARDWARE_STACK_ERROR: Self = Self::LAUNCH_FAILURE;
+    const INVALID_PC: Self = Self::LAUNCH_FAILURE;
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::Code;
 use crate::card::{MAX_BLOCK, MAX_GRID};
 use crate::error::{Result, bail, call, read};
 use crate::library::any_function;
+use crate::limits::stack_limit;
 use crate::module::Function;
 use crate::printed;
 use crate::process::{Process, process};
@@ -35,6 +36,8 @@ pub(crate) struct Prepared {
     /// The handle that the caller passed for the kernel.
     pub(crate) handle: u64,
     pub(crate) shape: Shape,
+    /// Bytes of stack per thread: the limit of the context at the launch.
+    pub(crate) stack: u32,
     pub(crate) arguments: Arguments,
 }
 
@@ -60,7 +63,8 @@ impl Prepared {
         // SAFETY: the caller promises that `params` is null or points to one pointer per kernel
         // argument, and that `extra` is null or as CUDA documents it.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
-        Ok(Arc::new(Self { function, handle: handle as u64, shape, arguments }))
+        let stack = stack_limit(&function.context);
+        Ok(Arc::new(Self { function, handle: handle as u64, shape, stack, arguments }))
     }
 
     /// Returns the work of the launch.
@@ -74,7 +78,7 @@ impl Prepared {
         context.failure.run()?;
         let gpu = &process.cards[context.device].gpu;
         let Shape { grid, block, shared } = self.shape;
-        gpu.launch(kernel, grid, block, shared, self.arguments.bytes()).inspect_err(|fault| {
+        gpu.launch_with_stack(kernel, grid, block, shared, self.stack, self.arguments.bytes()).inspect_err(|fault| {
             process.machine.tell_fault(&kernel.name, fault);
             context.failure.fail(fault);
         })

@@ -2,9 +2,10 @@
 
 use crate::Code;
 use crate::card::Card;
-use crate::current::current;
+use crate::current::{Context, current};
 use crate::error::{Error, bail, call, put};
 use crate::process::process;
+use isobit_simgpu_nvidia::exec::stack::DEFAULT_STACK;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,7 @@ const GRAPHICS: c_int = 8;
 /// Returns the limits of a new context.
 pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
     HashMap::from([
-        (STACK, 1024),
+        (STACK, DEFAULT_STACK as usize),
         (PRINTF, printf_bytes(card)),
         (HEAP, 8 << 20),
         (PENDING_LAUNCHES, 2048),
@@ -59,8 +60,16 @@ pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
     })
 }
 
-/// Sets a limit of the current context. Simulated kernels have as much stack as they need. The
-/// contexts of a card share what holds the text of `printf`, so the last limit that was set counts.
+/// Returns the bytes of stack per thread of a context.
+pub(crate) fn stack_limit(context: &Context) -> u32 {
+    context.limits.lock().get(&STACK).map_or(DEFAULT_STACK, |bytes| *bytes as u32)
+}
+
+/// Sets a limit of the current context. Launches that follow have this much stack; a kernel whose
+/// functions do not call themselves gets what it needs in any case.
+///
+/// The contexts of a card share what holds the text of `printf`, so the last limit that was set
+/// counts.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetLimit(limit: c_int, value: usize) -> Code {
     /// Maximum bytes of local memory per thread.

@@ -26,6 +26,8 @@ pub(super) struct Grid<'a> {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) dynamic_shared: u32,
+    /// Bytes of stack per thread.
+    pub(super) stack: u32,
     pub(super) clock: &'a AtomicU64,
     pub(super) describe: &'a (dyn Describe + Sync),
     pub(super) instructions: &'a AtomicU64,
@@ -114,7 +116,8 @@ impl Groups for Grid<'_> {
             rows.iter().for_each(|row| row.0.hash(&mut hasher));
             warp.predicates.hash(&mut hasher);
             // The epoch only concerns the race checks.
-            (warp.carry, warp.active, warp.live, warp.pc, &warp.others).hash(&mut hasher);
+            (warp.carry, warp.active, warp.live, warp.pc, warp.depth, &warp.others).hash(&mut hasher);
+            warp.stack.hash(&mut hasher);
             warp.private.hash(&mut hasher);
             warp.pending.hash(&mut hasher);
         }
@@ -156,6 +159,8 @@ impl Grid<'_> {
         warp.others.clear();
         warp.barrier = None;
         warp.private.reset(self.kernel.local_bytes);
+        warp.depth = 0;
+        warp.stack.reset(program, self.kernel.local_bytes, self.stack);
         warp.pending.reset();
     }
 

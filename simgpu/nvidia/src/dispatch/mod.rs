@@ -8,6 +8,7 @@ mod deadlock;
 mod names;
 
 use crate::arch::Arch;
+use crate::exec::stack::DEFAULT_STACK;
 use crate::module::{Approximation, Kernel, LoadError, Module};
 use arguments::Arguments;
 use block::{BlockState, Grid};
@@ -101,6 +102,23 @@ impl Gpu {
         dynamic_shared: u32,
         arguments: &[u8],
     ) -> Result<(), Fault> {
+        self.launch_with_stack(kernel, grid, block, dynamic_shared, DEFAULT_STACK, arguments)
+    }
+
+    /// Like [`launch`](Self::launch), with the bytes of stack that each thread has for calls of
+    /// functions with frames. A thread that needs more is a fault.
+    ///
+    /// # Errors
+    /// The errors of [`launch`](Self::launch).
+    pub fn launch_with_stack(
+        &self,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared: u32,
+        stack: u32,
+        arguments: &[u8],
+    ) -> Result<(), Fault> {
         check::shape(self.arch, kernel, grid, block, dynamic_shared)?;
         let filled = self.arguments.fill(kernel.argument_bytes(), arguments)?;
         let program = &*kernel.program;
@@ -115,6 +133,7 @@ impl Gpu {
             grid,
             block,
             dynamic_shared,
+            stack,
             clock: &self.engine.clock,
             describe: &Names { program, grid, block },
             instructions: self.engine.counter(),

@@ -5,10 +5,15 @@
 //! reconverge there without extra work. [`Warp::limit`] is the lowest position ahead at which other
 //! lanes are: the run loop compares one number, and everything else happens here, when lanes meet.
 //!
+//! Lanes that are deeper in calls count as further back than all others: lanes that called a
+//! function together thus meet again behind the call. Each lane has its own registers and its own
+//! frame, so that lanes in different calls of one function can be at the same step.
+//!
 //! Threads of a warp may wait for each other, so no lane may be left waiting forever: lanes that
 //! jump back too often yield to the others, and run again only when all others have had their turn.
 
 use super::warp::{Fragment, Wait, Warp};
+use std::cmp::Reverse;
 
 /// The initial value of [`Warp::patience`].
 pub const PATIENCE: u32 = 1 << 14;
@@ -21,17 +26,21 @@ impl Warp {
     pub fn fork(&mut self, pc: usize, lanes: u32) {
         self.active &= !lanes;
         self.limit = self.limit.min(pc);
-        self.set_aside(Fragment { pc, lanes, wait: Wait::Ready });
+        self.set_aside(Fragment { pc, lanes, wait: Wait::Ready, depth: self.depth });
     }
 
     /// Leaves all running lanes at a step.
     pub fn park(&mut self, pc: usize, wait: Wait) {
         let lanes = std::mem::take(&mut self.active);
-        self.set_aside(Fragment { pc, lanes, wait });
+        self.set_aside(Fragment { pc, lanes, wait, depth: self.depth });
     }
 
-    fn set_aside(&mut self, fragment: Fragment) {
-        match self.others.iter_mut().find(|other| other.pc == fragment.pc && other.wait == fragment.wait) {
+    /// Adds lanes to those that are elsewhere.
+    pub fn set_aside(&mut self, fragment: Fragment) {
+        let same = |other: &&mut Fragment| {
+            other.pc == fragment.pc && other.wait == fragment.wait && other.depth == fragment.depth
+        };
+        match self.others.iter_mut().find(same) {
             Some(other) => other.lanes |= fragment.lanes,
             None => self.others.push(fragment),
         }
@@ -40,7 +49,7 @@ impl Warp {
     /// Runs the lanes that are furthest back, if some are ready and none run.
     pub fn resume(&mut self) -> bool {
         let ready = self.others.iter().enumerate().filter(|(_, other)| other.wait == Wait::Ready);
-        let Some((at, _)) = ready.min_by_key(|(_, other)| other.pc) else { return false };
+        let Some((at, _)) = ready.min_by_key(|(_, other)| (Reverse(other.depth), other.pc)) else { return false };
         self.run_fragment(at);
         true
     }
@@ -55,14 +64,15 @@ impl Warp {
 
     fn run_fragment(&mut self, at: usize) {
         let next = self.others.remove(at);
-        (self.pc, self.active) = (next.pc, next.lanes);
+        (self.pc, self.active, self.depth) = (next.pc, next.lanes, next.depth);
         self.gather();
     }
 
     /// Handles running lanes that have reached or passed the position of other lanes.
     #[inline(never)]
     pub fn meet(&mut self) {
-        if self.others.iter().any(|other| other.wait == Wait::Ready && other.pc < self.pc) {
+        let first = |other: &Fragment| (Reverse(other.depth), other.pc) < (Reverse(self.depth), self.pc);
+        if self.others.iter().any(|other| other.wait == Wait::Ready && first(other)) {
             self.park(self.pc, Wait::Ready);
             self.resume();
         } else {
@@ -71,16 +81,17 @@ impl Warp {
     }
 
     /// Merges the lanes that are at the same position as the running ones. Lanes that wait at a
-    /// barrier of the block are past it only when it opens.
+    /// barrier of the block are past it only when it opens. Lanes that wait for members merge
+    /// whatever their depth is, because the members may be in other calls of the same function.
     pub fn gather(&mut self) {
-        let (pc, mut limit, mut active) = (self.pc, usize::MAX, self.active);
+        let (pc, depth, mut limit, mut active) = (self.pc, self.depth, usize::MAX, self.active);
         self.others.retain(|other| {
             let waits = matches!(other.wait, Wait::Barrier(_));
-            if !waits && other.pc == pc {
+            if !waits && other.pc == pc && (other.depth == depth || other.wait == Wait::Members) {
                 active |= other.lanes;
                 return false;
             }
-            if !waits && other.pc > pc {
+            if !waits && other.pc > pc && other.depth == depth {
                 limit = limit.min(other.pc);
             }
             true

@@ -6,8 +6,11 @@
 //! for the baseline, one lane at a time. Whole-warp functions do the rest: memory, control flow,
 //! exchanges between lanes.
 
+pub mod alloca;
 pub mod alu;
 mod bits;
+pub mod call;
+pub mod calls;
 mod compare;
 pub mod control;
 mod convert;
@@ -26,6 +29,7 @@ pub mod program;
 pub mod row;
 pub mod run;
 pub mod special;
+pub mod stack;
 pub mod warp;
 
 #[doc(hidden)]

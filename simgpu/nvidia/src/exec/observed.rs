@@ -43,7 +43,9 @@ impl Program {
     /// Whether every thread that passes step `from` comes to the block of step `at` before it ends.
     fn is_behind(&self, from: usize, at: usize) -> bool {
         let (start, goal) = (self.block_of(from), self.block_of(at));
-        let Some(end) = self.blocks.len().checked_sub(1).filter(|_| start != goal) else { return false };
+        if start == goal {
+            return false;
+        }
         let mut seen = vec![false; self.blocks.len()];
         seen[goal] = true;
         let (mut left, mut reached) = (vec![start], false);
@@ -55,6 +57,8 @@ impl Program {
                 }
             }
         }
-        reached && !seen[end]
+        // Each body ends with a block that has no successor: the end of its threads.
+        let ends = seen.iter().zip(&self.blocks).any(|(seen, block)| *seen && block.next.is_empty());
+        reached && !ends
     }
 }

@@ -1,5 +1,6 @@
 //! Lowered code: steps and the data that they refer to.
 
+use super::calls::Calls;
 use super::memory::Form;
 use super::row::Row;
 use super::warp::{Env, Warp};
@@ -77,6 +78,12 @@ impl Place {
     }
 }
 
+impl Default for Place {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 /// One step.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
@@ -142,13 +149,15 @@ pub struct Program {
     pub atomics: bool,
     /// Whether it calls `printf`.
     pub prints: bool,
+    /// Its calls, and the functions that they reach.
+    pub calls: Calls,
     /// The PTX text of each step, for findings, and the source files that origins name.
     pub text: Text,
 }
 
 impl Program {
     /// Returns the basic block of a step.
-    pub(super) fn block_of(&self, step: usize) -> usize {
+    pub fn block_of(&self, step: usize) -> usize {
         self.blocks.partition_point(|block| block.first as usize <= step).saturating_sub(1)
     }
 }

@@ -3,6 +3,7 @@
 use super::memory::{Pending, Private};
 use super::program::{Place, Program};
 use super::row::Row;
+use super::stack::Stack;
 use isobit_simgpu_core::check::{Describe, Launch, Place as Where, SiteCache};
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
@@ -21,6 +22,8 @@ pub struct Warp {
     pub active: u32,
     /// Their next step.
     pub pc: usize,
+    /// The number of functions with frames in which they are.
+    pub depth: u32,
     /// The lanes that exist and have not ended.
     pub live: u32,
     /// The index of the warp in its block.
@@ -29,6 +32,8 @@ pub struct Warp {
     pub epoch: u32,
     /// Local memory of its threads.
     pub private: Private,
+    /// The stacks of its threads.
+    pub stack: Stack,
     /// Asynchronous copies that are not complete.
     pub pending: Pending,
     /// Lanes that are elsewhere in the code.
@@ -52,6 +57,8 @@ pub struct Fragment {
     pub lanes: u32,
     /// What they wait for.
     pub wait: Wait,
+    /// The number of functions with frames in which they are.
+    pub depth: u32,
 }
 
 /// What lanes that are not running wait for.

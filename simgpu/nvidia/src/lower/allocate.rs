@@ -26,39 +26,70 @@ const WIDTHS: [(u32, u32); 4] = [(16, 1), (32, 1), (64, 2), (128, 4)];
 /// The pool of predicates follows those of the widths.
 const PREDICATES: usize = WIDTHS.len();
 
-/// Gives each register the lowest rows of its width that are free while it holds a value. A result
+/// The number of places that registers need, by pool.
+pub type Made = [u32; PREDICATES + 1];
+
+/// Registers with their places in the pools.
+#[derive(Debug)]
+pub struct Assigned {
+    /// When registers hold values, by the start.
+    pub intervals: Vec<Interval>,
+    /// The place of each register in its pool, by register number.
+    places: Vec<u32>,
+    /// The size of the pools.
+    pub made: Made,
+}
+
+/// Gives each register the lowest place of its width that is free while it holds a value. A result
 /// never gets the row of a source, even at the last read of the source, because lowering can turn
 /// an instruction into several steps.
-pub fn allocate(registers: &[Register], mut intervals: Vec<Interval>) -> Allocation {
+pub fn assign(registers: &[Register], mut intervals: Vec<Interval>) -> Assigned {
     intervals.sort_by_key(|interval| interval.start);
     let mut pools: [Pool; PREDICATES + 1] = Default::default();
-    let mut done = Allocation { places: vec![0; registers.len()], ..Allocation::default() };
+    let mut places = vec![0; registers.len()];
     for interval in &intervals {
         let register = interval.register.0 as usize;
         let pool = &mut pools[pool_of(&registers[register])];
         pool.release_before(interval.start);
-        done.places[register] = pool.take(interval.end);
+        places[register] = pool.take(interval.end);
     }
-    let mut first = [0; PREDICATES];
-    for (width, (_, rows)) in WIDTHS.iter().enumerate() {
-        first[width] = done.rows;
-        done.rows += pools[width].made * rows;
-    }
-    done.predicates = pools[PREDICATES].made;
-    for interval in &intervals {
-        let register = interval.register.0 as usize;
-        let pool = pool_of(&registers[register]);
-        if pool != PREDICATES {
+    Assigned { intervals, places, made: pools.map(|pool| pool.made) }
+}
+
+impl Assigned {
+    /// Turns places in pools of these sizes into rows and predicates, from the given first ones on.
+    /// Functions that run in one warp at the same time must have the same pools, because registers
+    /// of different widths cannot share rows.
+    pub fn place(&self, registers: &[Register], made: &Made, rows: u32, predicates: u32) -> Allocation {
+        let mut done = Allocation { places: self.places.clone(), rows, ..Allocation::default() };
+        let mut first = [0; PREDICATES];
+        for (width, (_, rows)) in WIDTHS.iter().enumerate() {
+            first[width] = done.rows;
+            done.rows += made[width] * rows;
+        }
+        done.predicates = predicates + made[PREDICATES];
+        for interval in &self.intervals {
+            let register = interval.register.0 as usize;
+            let pool = pool_of(&registers[register]);
             let place = &mut done.places[register];
-            *place = first[pool] + *place * WIDTHS[pool].1;
-            if interval.undefined {
-                done.zeroed.extend(*place..*place + WIDTHS[pool].1);
+            if pool == PREDICATES {
+                *place += predicates;
+            } else {
+                *place = first[pool] + *place * WIDTHS[pool].1;
+                if interval.undefined {
+                    done.zeroed.extend(*place..*place + WIDTHS[pool].1);
+                }
             }
         }
+        done.zeroed.sort_unstable();
+        done.zeroed.dedup();
+        done
     }
-    done.zeroed.sort_unstable();
-    done.zeroed.dedup();
-    done
+}
+
+/// Returns the bits of the places that a register takes; predicates have none.
+pub fn bits(register: &Register) -> u32 {
+    WIDTHS.get(pool_of(register)).map_or(0, |(bits, _)| *bits)
 }
 
 fn pool_of(register: &Register) -> usize {

@@ -34,7 +34,7 @@ pub fn order(graph: &Graph<'_>) -> Vec<usize> {
             }
         }
     }
-    let ends = |block: &usize| graph.blocks[*block].end == End::Exit;
+    let ends = |block: &usize| matches!(graph.blocks[*block].end, End::Exit | End::Return);
     let (last, mut order): (Vec<usize>, Vec<usize>) = placed.into_iter().partition(|block| *block != 0 && ends(block));
     order.extend(last);
     order

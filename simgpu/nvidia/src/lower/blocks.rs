@@ -1,5 +1,6 @@
 //! Basic blocks: cuts a body at branches and their targets.
 
+use super::inline::RETURN;
 use crate::ptx::ast::{Body, Guard, Instruction, LabelId, Operand, Statement};
 use std::ops::Range;
 
@@ -46,6 +47,8 @@ pub enum End<'a> {
     },
     /// The end of the thread.
     Exit,
+    /// The end of a function with a frame.
+    Return,
 }
 
 impl<'a> Graph<'a> {
@@ -76,7 +79,7 @@ impl<'a> Graph<'a> {
             End::Jump(next) => ([Some(*next), None], &[]),
             End::Branch { then, otherwise, .. } => ([Some(*then), Some(*otherwise)], &[]),
             End::Switch { targets, .. } => ([None; 2], targets),
-            End::Exit => ([None; 2], &[]),
+            End::Exit | End::Return => ([None; 2], &[]),
         };
         few.into_iter().flatten().chain(many.iter().copied())
     }
@@ -89,7 +92,7 @@ impl<'a> Graph<'a> {
                 End::Jump(next) => *next = resolved[*next],
                 End::Branch { then, otherwise, .. } => (*then, *otherwise) = (resolved[*then], resolved[*otherwise]),
                 End::Switch { targets, .. } => targets.iter_mut().for_each(|target| *target = resolved[*target]),
-                End::Exit => {}
+                End::Exit | End::Return => {}
             }
         }
     }
@@ -188,6 +191,7 @@ impl<'a> Cutter<'a> {
                 }
                 end
             }
+            RETURN => End::Return,
             _ => {
                 modifiers(inst, &["uni"])?;
                 if !inst.operands.is_empty() {
@@ -224,7 +228,7 @@ impl<'a> Cutter<'a> {
 
 /// Whether an instruction ends a block.
 pub fn ends_block(inst: &Instruction) -> bool {
-    matches!(inst.opcode.as_str(), "bra" | "brx" | "ret" | "exit")
+    matches!(inst.opcode.as_str(), "bra" | "brx" | "ret" | "exit" | RETURN)
 }
 
 fn modifiers(inst: &Instruction, known: &[&str]) -> Result<(), String> {

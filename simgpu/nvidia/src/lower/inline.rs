@@ -1,13 +1,17 @@
 //! Inlines calls: the body of the callee replaces the call, with its own registers, labels and
 //! variables.
 //!
-//! A function is never called while it runs (recursion is rejected), so one copy of its variables
-//! serves all its calls. A formal `.param` parameter is the caller's variable; `ret` is a branch to
-//! the end of the call.
+//! A function is never inlined in itself, so one copy of its variables serves all its calls. A
+//! formal `.param` parameter is the caller's variable; `ret` is a branch to the end of the call.
+//! Calls of functions with frames, and calls through pointers, stay calls ([`kept`]).
 
+mod kept;
 mod print;
 mod transfer;
 
+pub use kept::{CALL, COLLECT, Framed, RETURN, Site, Target, reached};
+
+use super::Functions;
 use crate::exec::control::ASSERTION;
 use crate::module::LoadError;
 use crate::ptx::ParseError;
@@ -17,26 +21,32 @@ use crate::ptx::ast::{
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// The functions of a module, by name.
-pub type Functions<'a> = HashMap<&'a str, &'a Function>;
-
 /// Maximum depth of nested calls.
 const DEPTH: usize = 128;
 /// Maximum number of statements of a kernel, including everything that it calls.
 const STATEMENTS: usize = 1 << 24;
 
-/// Returns the body of a kernel without calls.
+/// A body in which calls are inlined, except for the calls of `sites`.
+#[derive(Debug)]
+pub struct Inlined<'a> {
+    /// The body.
+    pub body: Cow<'a, Body>,
+    /// The calls that it makes, by the first operand of its [`CALL`]s.
+    pub sites: Vec<Site>,
+}
+
+/// Returns the body of a kernel in which calls are inlined.
 ///
 /// # Errors
-/// Fails on a call of an undefined function, a recursive call, or a call through a pointer.
-pub fn inline<'a>(functions: &Functions<'a>, kernel: &'a Function, body: &'a Body) -> Result<Cow<'a, Body>, LoadError> {
+/// Fails on a call of an undefined function, and on a call that does not fit what it calls.
+pub fn inline<'a>(functions: &Functions<'a>, kernel: &'a Function, body: &'a Body) -> Result<Inlined<'a>, LoadError> {
     let call = |statement: &Statement| matches!(statement, Statement::Instruction(inst) if inst.opcode == "call");
     if !body.statements.iter().any(call) {
-        return Ok(Cow::Borrowed(body));
+        return Ok(Inlined { body: Cow::Borrowed(body), sites: Vec::new() });
     }
-    let mut inliner = Inliner { functions, kernel, out: Body::default(), running: Vec::new(), known: HashSet::new() };
+    let mut inliner = Inliner::new(functions, kernel);
     inliner.splice(kernel, body, HashMap::new(), None)?;
-    Ok(Cow::Owned(inliner.out))
+    Ok(Inlined { body: Cow::Owned(inliner.out), sites: inliner.sites })
 }
 
 struct Inliner<'a, 'f> {
@@ -47,6 +57,8 @@ struct Inliner<'a, 'f> {
     running: Vec<&'a str>,
     /// The variables that exist already.
     known: HashSet<String>,
+    /// The calls that are not inlined.
+    sites: Vec<Site>,
 }
 
 /// The renaming of a body's names at the place where it is inlined.
@@ -61,7 +73,12 @@ struct Names {
     end: Option<LabelId>,
 }
 
-impl<'a> Inliner<'a, '_> {
+impl<'a, 'f> Inliner<'a, 'f> {
+    fn new(functions: &'f Functions<'a>, kernel: &'a Function) -> Self {
+        let (out, running, known, sites) = (Body::default(), Vec::new(), HashSet::new(), Vec::new());
+        Self { functions, kernel, out, running, known, sites }
+    }
+
     fn error(&self, line: u32, message: impl Into<String>) -> LoadError {
         let function = Some(self.kernel.name.clone());
         LoadError::Invalid(ParseError { line, function, message: message.into() })
@@ -75,7 +92,7 @@ impl<'a> Inliner<'a, '_> {
         mut symbols: HashMap<String, String>,
         end: Option<LabelId>,
     ) -> Result<(), LoadError> {
-        let nested = !self.running.is_empty();
+        let nested = end.is_some();
         for variable in &body.variables {
             let mut variable = variable.clone();
             if nested {
@@ -101,8 +118,11 @@ impl<'a> Inliner<'a, '_> {
         for statement in &body.statements {
             match statement {
                 Statement::Label(label) => self.out.statements.push(Statement::Label(names.label(*label))),
-                Statement::Instruction(inst) if inst.opcode == "call" => self.call(inst, &names)?,
-                Statement::Instruction(inst) => self.out.statements.push(Statement::Instruction(names.renamed(inst))),
+                Statement::Instruction(inst) if inst.opcode == "call" => self.call(inst, body, &names)?,
+                Statement::Instruction(inst) => {
+                    let inst = if nested { transfer::by_address(function, inst) } else { Cow::Borrowed(inst) };
+                    self.push(names.renamed(&inst));
+                }
             }
         }
         self.running.pop();
@@ -120,24 +140,36 @@ impl<'a> Inliner<'a, '_> {
         }
     }
 
-    /// Replaces a call with the body of its function.
-    fn call(&mut self, inst: &'a Instruction, names: &Names) -> Result<(), LoadError> {
+    /// Replaces a call with the body of its function, if it can be inlined.
+    fn call(&mut self, inst: &'a Instruction, body: &Body, names: &Names) -> Result<(), LoadError> {
         if let Some(modifier) = inst.modifiers.iter().find(|modifier| *modifier != "uni") {
             return Err(self.error(inst.line, format!("call: the modifier .{modifier} is not supported")));
         }
-        let (returns, name, arguments) = parts(inst).map_err(|why| self.error(inst.line, format!("call: {why}")))?;
+        let (returns, callee, arguments) = parts(inst).map_err(|why| self.error(inst.line, format!("call: {why}")))?;
         let renamed = |all: &[Operand]| all.iter().map(|operand| names.operand(operand)).collect::<Vec<_>>();
         let (returns, arguments) = (renamed(returns), renamed(arguments));
-        let after = self.label(format!("after the call of {name}"));
+        let after = self.label(match callee {
+            Callee::Name(name) => format!("after the call of {name}"),
+            Callee::Pointer(..) => "after the call through a pointer".to_owned(),
+        });
         let at = names.renamed(inst);
         if let Some(guard) = at.guard {
             let skip = Guard { negated: !guard.negated, ..guard };
             self.push(branch(&at, Some(skip), after));
         }
         let at = Instruction { guard: None, ..at };
-        match self.functions.get(name) {
-            Some(function) if function.body.is_some() => self.enter(function, &at, &returns, &arguments, after)?,
-            _ => self.outside(name, &at, &returns, &arguments)?,
+        match callee {
+            Callee::Name(name) => match self.functions.get(name) {
+                Some(function) if function.body.is_some() && self.functions.has_frame(name) => {
+                    self.keep_direct(function, &at, &returns, &arguments)?;
+                }
+                Some(function) if function.body.is_some() => self.enter(function, &at, &returns, &arguments, after)?,
+                _ => self.outside(name, &at, &returns, &arguments)?,
+            },
+            Callee::Pointer(pointer, prototype) => {
+                let pointer = names.operand(pointer);
+                self.keep_indirect(pointer, prototype, body, &at, &returns, &arguments)?;
+            }
         }
         self.out.statements.push(Statement::Label(after));
         Ok(())
@@ -152,9 +184,6 @@ impl<'a> Inliner<'a, '_> {
         after: LabelId,
     ) -> Result<(), LoadError> {
         let name = function.name.as_str();
-        if self.running.contains(&name) {
-            return Err(self.error(at.line, format!("call: {name} calls itself, but recursion is not simulated")));
-        }
         if self.running.len() == DEPTH {
             return Err(self.error(at.line, format!("call: more than {DEPTH} nested calls")));
         }
@@ -216,20 +245,35 @@ impl<'a> Inliner<'a, '_> {
     }
 }
 
+/// What a call names.
+#[derive(Debug, Clone, Copy)]
+enum Callee<'a> {
+    /// A function.
+    Name(&'a str),
+    /// A register with the address of a function, and the name of a prototype.
+    Pointer(&'a Operand, &'a str),
+}
+
 /// Returns the results, the callee, and the arguments.
-fn parts(inst: &Instruction) -> Result<(&[Operand], &str, &[Operand]), String> {
+fn parts(inst: &Instruction) -> Result<(&[Operand], Callee<'_>, &[Operand]), String> {
     let (returns, rest) = match &inst.operands[..] {
         [Operand::List(returns), rest @ ..] => (&returns[..], rest),
         rest => (&[][..], rest),
     };
-    let indirect = || Err("calls through a pointer are not simulated".to_owned());
-    match rest {
-        [Operand::Register(_), ..] => indirect(),
-        [Operand::Name(name) | Operand::Symbol(name, 0)] => Ok((returns, name, &[])),
-        [Operand::Name(name) | Operand::Symbol(name, 0), Operand::List(arguments)] => Ok((returns, name, arguments)),
-        [_, Operand::List(_), _] => indirect(),
-        _ => Err("it does not name a function".into()),
-    }
+    Ok(match rest {
+        [pointer @ Operand::Register(_), Operand::List(arguments), Operand::Name(prototype)] => {
+            (returns, Callee::Pointer(pointer, prototype), arguments)
+        }
+        [pointer @ Operand::Register(_), Operand::Name(prototype)] => {
+            (returns, Callee::Pointer(pointer, prototype), &[])
+        }
+        [Operand::Register(_), ..] => return Err("a call through a pointer needs a prototype".into()),
+        [Operand::Name(name) | Operand::Symbol(name, 0)] => (returns, Callee::Name(name), &[]),
+        [Operand::Name(name) | Operand::Symbol(name, 0), Operand::List(arguments)] => {
+            (returns, Callee::Name(name), arguments)
+        }
+        _ => return Err("it does not name a function".into()),
+    })
 }
 
 fn branch(like: &Instruction, guard: Option<Guard>, to: LabelId) -> Instruction {

@@ -5,8 +5,10 @@
 mod allocate;
 mod block_layout;
 mod blocks;
+mod calls;
 mod compared;
 mod function;
+mod functions;
 mod inline;
 mod liveness;
 mod modifiers;
@@ -15,8 +17,10 @@ mod tables;
 #[doc(hidden)]
 pub use tables::tables;
 
-pub use function::{Lowered, lower};
-pub use inline::{Functions, inline};
+pub use calls::Calling;
+pub use function::{Code, Lowered, Part, lower};
+pub use functions::Functions;
+pub use inline::{CALL, COLLECT, Framed, Inlined, RETURN, Site, Target, inline, reached};
 pub use modifiers::Modifiers;
 
 use crate::exec::program::{Exec, Origin, Place, Program, Step};
@@ -43,6 +47,8 @@ pub enum Location {
     Local(u32),
     /// `.param` of the entry: an offset in the argument buffer.
     Argument(u32),
+    /// The same as `Local` of a function with a frame: an offset in its frame.
+    Frame(u32),
 }
 
 /// The state of a function that is being lowered.
@@ -61,6 +67,8 @@ pub struct Lower<'a> {
     pub locations: &'a HashMap<String, Location>,
     /// Whether a compare-and-swap compares the value of the current instruction, a load.
     pub compared: bool,
+    /// What calls need.
+    pub calling: Calling<'a>,
     constants: HashMap<(u64, u32), u32>,
     /// The guard and the origin of the current instruction.
     guard: Place,
@@ -83,6 +91,7 @@ impl<'a> Lower<'a> {
             rows,
             locations,
             compared: false,
+            calling: Calling::default(),
             constants: HashMap::new(),
             guard: Place::NONE,
             origin: Origin::default(),

@@ -2,6 +2,7 @@
 //! out-of-bounds accesses.
 
 use super::LoadError;
+use crate::lower::Functions;
 use crate::ptx::ParseError;
 use crate::ptx::ast::{Module as Tree, Relocation, Space, Variable};
 use isobit_simgpu_core::memory::{Kind, Memory};
@@ -34,13 +35,13 @@ impl Drop for Variables {
 
 impl Variables {
     /// Allocates and initialises the variables.
-    pub(super) fn place(memory: &Arc<Memory>, tree: &Tree) -> Result<Self, LoadError> {
+    pub(super) fn place(memory: &Arc<Memory>, tree: &Tree, functions: &Functions<'_>) -> Result<Self, LoadError> {
         let mut variables = Self { memory: memory.clone(), placed: HashMap::new() };
         for (name, variable) in all(tree) {
             variables.allocate(name, variable)?;
         }
         for (name, variable) in all(tree) {
-            variables.fill(&name, variable)?;
+            variables.fill(&name, variable, functions)?;
         }
         Ok(variables)
     }
@@ -70,12 +71,12 @@ impl Variables {
         Ok(())
     }
 
-    fn fill(&self, name: &str, variable: &Variable) -> Result<(), LoadError> {
+    fn fill(&self, name: &str, variable: &Variable, functions: &Functions<'_>) -> Result<(), LoadError> {
         let Some(&(base, size)) = self.placed.get(name) else { return Ok(()) };
         let mut bytes = variable.init.clone().unwrap_or_default();
         bytes.resize(size as usize, 0);
         for relocation in &variable.relocations {
-            let address = self.address(name, relocation)?;
+            let address = self.address(name, relocation, functions)?;
             let place = usize::try_from(relocation.at)
                 .ok()
                 .and_then(|at| bytes.get_mut(at..)?.get_mut(..relocation.bytes.min(8) as usize));
@@ -88,10 +89,12 @@ impl Variables {
         Ok(())
     }
 
-    fn address(&self, name: &str, relocation: &Relocation) -> Result<u64, LoadError> {
+    /// Returns what an initial value stores of the address of a variable or a function.
+    fn address(&self, name: &str, relocation: &Relocation, functions: &Functions<'_>) -> Result<u64, LoadError> {
         let function = name.split_once("::").map_or("", |(function, _)| function);
-        let (base, _) =
-            self.find(function, &relocation.symbol).ok_or_else(|| LoadError::Unresolved(relocation.symbol.clone()))?;
+        let variable = self.find(function, &relocation.symbol).map(|(base, _)| base);
+        let base = variable.or_else(|| functions.address(&relocation.symbol));
+        let base = base.ok_or_else(|| LoadError::Unresolved(relocation.symbol.clone()))?;
         Ok(base.wrapping_add_signed(relocation.addend).checked_shr(relocation.shift).unwrap_or(0))
     }
 }

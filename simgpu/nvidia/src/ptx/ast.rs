@@ -163,6 +163,14 @@ pub struct Function {
     pub line: u32,
 }
 
+impl Function {
+    /// Returns the sizes of its values.
+    pub fn signature(&self) -> Signature {
+        let sizes = |all: &[Parameter]| all.iter().map(|parameter| parameter.variable.bytes).collect();
+        Signature { returns: sizes(&self.returns), parameters: sizes(&self.parameters) }
+    }
+}
+
 /// A formal parameter, with its location in the argument buffer of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
@@ -195,8 +203,29 @@ pub struct Body {
     pub labels: Vec<String>,
     /// Label lists of `brx.idx` (`.branchtargets`), by name.
     pub targets: Vec<(String, Vec<LabelId>)>,
+    /// What calls through a pointer may reach (`.callprototype`, `.calltargets`), by name.
+    pub prototypes: Vec<(String, Prototype)>,
     /// Instructions and labels in order.
     pub statements: Vec<Statement>,
+}
+
+/// What a call through a pointer may reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prototype {
+    /// Functions with these values (`.callprototype`).
+    Signature(Signature),
+    /// These functions (`.calltargets`).
+    Targets(Vec<String>),
+}
+
+/// The sizes of the values that a function takes and returns, in bytes. A predicate has one byte,
+/// and an array without a length, which stands for any number of values, has none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Signature {
+    /// The results.
+    pub returns: Vec<u64>,
+    /// The parameters.
+    pub parameters: Vec<u64>,
 }
 
 /// A register.

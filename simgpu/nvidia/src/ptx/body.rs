@@ -1,6 +1,6 @@
 //! The contents of a function's braces: declarations, labels, instructions, inner scopes.
 
-use super::ast::{Guard, Instruction, Statement};
+use super::ast::{Guard, Instruction, Prototype, Signature, Statement};
 use super::lexer::Token;
 use super::operand::Place;
 use super::parser::{Fault, Parser};
@@ -68,33 +68,35 @@ impl<'a> Parser<'a> {
             }
             Token::Dot("calltargets") => {
                 self.advance()?;
+                let mut targets = Vec::new();
                 loop {
-                    self.name("a function")?;
+                    targets.push(self.name("a function")?.to_string());
                     if !self.take(b',')? {
                         break;
                     }
                 }
                 self.expect(b';')?;
-                self.frame.prototype(name)
+                self.frame.prototype(name, Prototype::Targets(targets))
             }
             Token::Dot("callprototype") => {
                 self.advance()?;
-                self.prototype()?;
-                self.frame.prototype(name)
+                let signature = self.prototype()?;
+                self.frame.prototype(name, Prototype::Signature(signature))
             }
             _ => self.frame.place(name, line),
         };
         if fresh { Ok(()) } else { Err(Fault { line, message: format!("the label `{name}` is defined twice") }) }
     }
 
-    /// Skips the prototype of an indirect call, because the operands of the call repeat it.
-    fn prototype(&mut self) -> Result<(), Fault> {
+    /// Parses the prototype of an indirect call.
+    fn prototype(&mut self) -> Result<Signature, Fault> {
+        let mut signature = Signature::default();
         if self.at(b'(') {
-            self.prototype_parameters()?;
+            signature.returns = self.prototype_parameters()?;
         }
         self.name("`_`")?;
         if self.at(b'(') {
-            self.prototype_parameters()?;
+            signature.parameters = self.prototype_parameters()?;
         }
         while let Token::Dot(word) = self.token {
             self.advance()?;
@@ -106,23 +108,30 @@ impl<'a> Parser<'a> {
                 _ => return Err(self.unknown_directive(word)),
             }
         }
-        self.expect(b';')
+        self.expect(b';')?;
+        Ok(signature)
     }
 
-    fn prototype_parameters(&mut self) -> Result<(), Fault> {
+    /// Parses the values of a prototype, and returns their sizes in bytes.
+    fn prototype_parameters(&mut self) -> Result<Vec<u64>, Fault> {
+        let mut sizes = Vec::new();
         self.expect(b'(')?;
         if self.take(b')')? {
-            return Ok(());
+            return Ok(sizes);
         }
         loop {
             if !self.take_dot("param")? && !self.take_dot("reg")? {
                 return Err(self.unexpected("`.param` or `.reg`"));
             }
-            self.prefix()?;
+            let prefix = self.prefix()?;
             self.name("`_`")?;
-            self.shape()?;
+            let shape = self.shape()?;
+            let element = u64::from(prefix.ty.bytes()) * u64::from(prefix.lanes);
+            let bytes = shape.dimensions.iter().try_fold(element, |size, &length| size.checked_mul(length));
+            sizes.push(bytes.ok_or_else(|| self.fault("a value of a prototype is too large"))?);
             if !self.take(b',')? {
-                return self.expect(b')');
+                self.expect(b')')?;
+                return Ok(sizes);
             }
         }
     }

@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
                 self.symbol(symbol, stride, place)
             }
             Some(Found::Targets(index)) => Ok(Operand::Name(self.frame.body.targets[index].0.clone())),
-            Some(Found::Prototype) => Ok(Operand::Name(name.to_string())),
+            Some(Found::Prototype(index)) => Ok(Operand::Name(self.frame.body.prototypes[index].0.clone())),
             None => match self.globals.get(name) {
                 Some(&Global::Variable { stride, .. }) => self.symbol(name.to_string(), stride, place),
                 Some(Global::Function(_)) => Ok(Operand::Name(name.to_string())),

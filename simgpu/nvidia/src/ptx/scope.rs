@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::ast::{Body, LabelId, Operand, Register, RegisterId, Statement, Type};
+use super::ast::{Body, LabelId, Operand, Prototype, Register, RegisterId, Statement, Type};
 use std::collections::HashMap;
 
 /// Registers of a family with this number or a higher one are stored by name, so that a large
@@ -31,8 +31,8 @@ pub(super) enum Found {
     Symbol(usize),
     /// A list of labels; the index in [`Body::targets`].
     Targets(usize),
-    /// A prototype or a list of functions.
-    Prototype,
+    /// A prototype or a list of functions; the index in [`Body::prototypes`].
+    Prototype(usize),
 }
 
 /// A variable.
@@ -198,8 +198,10 @@ impl<'a> Frame<'a> {
 
     /// Declares a prototype or a list of functions; returns false if the scope has the name
     /// already.
-    pub(super) fn prototype(&mut self, name: &'a str) -> bool {
-        self.declare(name, Found::Prototype)
+    pub(super) fn prototype(&mut self, name: &'a str, prototype: Prototype) -> bool {
+        let unique = self.unique(name, false);
+        self.body.prototypes.push((unique, prototype));
+        self.declare(name, Found::Prototype(self.body.prototypes.len() - 1))
     }
 
     /// Looks up a name.

@@ -5,6 +5,7 @@ mod barriers;
 mod calls;
 mod common;
 mod compiled_barriers;
+mod compiled_calls;
 mod compiled_spinning;
 mod divergence;
 mod idioms;

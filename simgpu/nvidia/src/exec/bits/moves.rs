@@ -3,7 +3,7 @@
 
 use crate::exec::emit::{PREDICATE, last_type, op, typed};
 use crate::exec::lane::{row, write};
-use crate::exec::memory::symbol;
+use crate::exec::memory::{function, symbol};
 use crate::exec::special::special;
 use crate::exec::{Env, Flow, LANES, Place, Program, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};
@@ -116,6 +116,7 @@ pub fn mov(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     match inst.operands.last() {
         Some(Operand::Special(..)) => return special(low, inst),
         Some(Operand::Symbol(..)) => return symbol(low, inst),
+        Some(Operand::Name(_)) => return function(low, inst),
         _ => {}
     }
     let ty = last_type(inst)?;

@@ -95,6 +95,10 @@ pub fn address(lower: &Lower<'_>, operand: &Operand, space: Space) -> Result<Add
                 (Location::Shared(at), Space::Shared) => (memory, at.into()),
                 (Location::Local(at), Space::Local | Space::Param) => (Memory::Local, at.into()),
                 (Location::Argument(at), Space::Param) => (Memory::Arguments, at.into()),
+                (Location::Frame(at), Space::Local | Space::Param) => {
+                    let offset = i64::from(at).wrapping_add(*offset) as u64;
+                    return Ok(Address { memory: Memory::Local, base: lower.calling.frame, narrow: true, offset });
+                }
                 (found, _) => return Err(format!("{name} is in another state space ({found:?})")),
             };
             Ok(Address { memory, base: none, narrow: false, offset: at.wrapping_add_signed(*offset) })

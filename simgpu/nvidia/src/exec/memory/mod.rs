@@ -24,17 +24,19 @@ mod symbol;
 mod width;
 
 pub use address::accesses;
-pub use operation::Form;
+pub use operation::{Form, lanes_in};
 pub use pending::Pending;
 pub use private::Private;
 pub use reading::{read, text};
-pub use symbol::symbol;
+pub use symbol::{function, symbol};
 
 /// The start of shared memory in the generic address space. Like that of local memory, it is above
 /// every address that a host process can map.
 pub const SHARED_APERTURE: u64 = 1 << 48;
 /// The start of local memory in the generic address space.
 pub const LOCAL_APERTURE: u64 = 2 << 48;
+/// The start of the addresses of functions, where no memory is.
+pub const FUNCTION_APERTURE: u64 = 3 << 48;
 /// The size of each of the two windows in the generic address space, in bytes.
 pub const APERTURE: u64 = 1 << 32;
 

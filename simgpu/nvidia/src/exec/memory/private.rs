@@ -35,6 +35,44 @@ impl Private {
         self.bytes
     }
 
+    /// Makes it at least this large; its contents stay.
+    pub fn grow(&mut self, bytes: u32) {
+        let (old, stride) = (self.bytes, self.stride());
+        if bytes as usize <= old {
+            return;
+        }
+        // Twice the size, so that a deep recursion does not move everything at each call.
+        self.bytes = (bytes as usize).max(2 * old).next_multiple_of(16);
+        let wide = self.stride();
+        self.words.resize(wide / 16 * LANES, 0);
+        for lane in (1..LANES).rev() {
+            self.words.copy_within(lane * stride / 16..(lane + 1) * stride / 16, lane * wide / 16);
+        }
+        self.written.resize(self.bytes, 0);
+    }
+
+    /// Copies bytes of a lane, and whether they were written. Both places are inside.
+    pub fn copy(&mut self, lane: usize, from: u32, to: u32, bytes: u32) {
+        let start = lane * self.stride();
+        let (from, to, bytes) = (from as usize, to as usize, bytes as usize);
+        for at in 0..bytes {
+            let written = self.written[from + at] >> lane & 1;
+            self.written[to + at] = self.written[to + at] & !(1 << lane) | written << lane;
+        }
+        self.bytes_mut().copy_within(start + from..start + from + bytes, start + to);
+    }
+
+    /// Makes the bytes `from..to` of a lane uninitialised.
+    pub fn forget(&mut self, lane: usize, from: u32, to: u32) {
+        let range = from as usize..(to as usize).max(from as usize);
+        self.written[range].iter_mut().for_each(|lanes| *lanes &= !(1 << lane));
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the words have this number of bytes, and every byte value is valid.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), 16 * self.words.len()) }
+    }
+
     fn stride(&self) -> usize {
         self.bytes.next_multiple_of(16)
     }

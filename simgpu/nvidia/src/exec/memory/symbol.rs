@@ -38,6 +38,10 @@ pub fn symbol(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         }
         Location::Memory(at) if ty.bits == 64 => at,
         Location::Memory(_) => return Err(format!("the address of {name} has 64 bits")),
+        Location::Frame(at) => {
+            push_framed(lower, dst, u64::from(at).wrapping_add_signed(*offset), ty.bits);
+            return Ok(());
+        }
         Location::Shared(at) | Location::Local(at) | Location::Argument(at) => at.into(),
     };
     let at = lower.constant(at.wrapping_add_signed(*offset), ty.bits);
@@ -45,6 +49,60 @@ pub fn symbol(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let step = Step { dst, src: [at, Place::NONE, Place::NONE, Place::NONE], ..lower.step(exec) };
     lower.push(step);
     Ok(())
+}
+
+/// `mov` of a function's address, through which it can be called.
+///
+/// # Errors
+/// Fails if there is no such function, or the register cannot hold its address.
+pub fn function(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
+    let mut modifiers = Modifiers::of(inst);
+    let ty = modifiers.take_type()?;
+    modifiers.finish()?;
+    let [to, Operand::Name(name)] = inst.operands.as_slice() else {
+        return Err("it needs a register and a function".into());
+    };
+    if !matches!((ty.kind, ty.bits), (Kind::Bits | Kind::Unsigned | Kind::Signed, 64)) {
+        return Err(format!("the address of {name} has 64 bits"));
+    }
+    let Some(Location::Memory(at)) = lower.locations.get(name).copied() else {
+        return Err(format!("{name} is not a function that this module defines"));
+    };
+    let (dst, at) = (lower.destination(to, ty)?, lower.constant(at, 64));
+    let exec = lane::exec::<Copy64>(lower);
+    lower.push(Step { dst, src: [at, Place::NONE, Place::NONE, Place::NONE], ..lower.step(exec) });
+    Ok(())
+}
+
+/// Adds the step that computes an address in the frame of a function.
+fn push_framed(lower: &mut Lower<'_>, dst: Place, offset: u64, bits: u32) {
+    let src = [lower.calling.frame, lower.constant(offset, bits), Place::NONE, Place::NONE];
+    let exec = if bits == 64 { lane::exec::<Framed64>(lower) } else { lane::exec::<Framed32>(lower) };
+    lower.push(Step { dst, src, ..lower.step(exec) });
+}
+
+struct Framed32;
+
+impl Lanes for Framed32 {
+    type In = (u32, u32);
+    type Out = u32;
+
+    #[inline(always)]
+    fn lane((frame, offset): Self::In) -> u32 {
+        frame.wrapping_add(offset)
+    }
+}
+
+struct Framed64;
+
+impl Lanes for Framed64 {
+    type In = (u32, u64);
+    type Out = u64;
+
+    #[inline(always)]
+    fn lane((frame, offset): Self::In) -> u64 {
+        u64::from(frame).wrapping_add(offset)
+    }
 }
 
 struct Copy32;
@@ -125,6 +183,11 @@ fn convert(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
                     let at = lower.constant(u64::from(at).wrapping_add_signed(*offset), 64);
                     let step = Step { dst, src: [at, Place::NONE, Place::NONE, Place::NONE], ..lower.step(argument) };
                     lower.push(step);
+                    return Ok(());
+                }
+                (Location::Frame(at), Space::Local) => {
+                    let at = u64::from(at).wrapping_add_signed(*offset).wrapping_add(LOCAL_APERTURE);
+                    push_framed(lower, dst, at, 64);
                     return Ok(());
                 }
                 (found, _) => return Err(format!("{name} is in another state space ({found:?})")),

@@ -4,6 +4,7 @@
 use super::{Inliner, call_variable};
 use crate::module::LoadError;
 use crate::ptx::ast::{Base, Function, Instruction, Kind, Operand, Parameter, Register, RegisterId, Type};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The direction of a value.
@@ -80,8 +81,29 @@ pub(super) fn set(
     copy(at, to, value, known.as_deref().unwrap_or(ty)).pop()
 }
 
+/// Replaces an instruction that uses a parameter of its function by address. The parameter is in
+/// the local memory of the thread, so that its address is a generic one.
+pub(super) fn by_address<'i>(function: &Function, inst: &'i Instruction) -> Cow<'i, Instruction> {
+    let own = |name: &str| {
+        let named = |formal: &Parameter| formal.register.is_none() && formal.variable.name == name;
+        function.parameters.iter().any(named)
+    };
+    match (inst.opcode.as_str(), &inst.operands[..]) {
+        ("mov", [_, Operand::Symbol(name, _)]) if own(name) => {
+            let modifiers = ["local", "u64"].map(str::to_owned).to_vec();
+            Cow::Owned(Instruction { opcode: "cvta".into(), modifiers, ..inst.clone() })
+        }
+        ("ld", [_, Operand::Address(Base::Register(_), _)]) => {
+            let mut generic = inst.clone();
+            generic.modifiers.retain(|modifier| !matches!(modifier.as_str(), "param" | "param::func"));
+            Cow::Owned(generic)
+        }
+        _ => Cow::Borrowed(inst),
+    }
+}
+
 /// Returns the instruction that copies a value to a register or a variable.
-fn copy(at: &Instruction, to: &Operand, from: Operand, ty: &str) -> Vec<Instruction> {
+pub(super) fn copy(at: &Instruction, to: &Operand, from: Operand, ty: &str) -> Vec<Instruction> {
     let variable = |operand: &Operand| match operand {
         Operand::Symbol(name, offset) => Some(Operand::Address(Base::Symbol(name.clone()), *offset)),
         _ => None,
@@ -99,7 +121,7 @@ fn copy(at: &Instruction, to: &Operand, from: Operand, ty: &str) -> Vec<Instruct
 }
 
 /// Returns the modifier that names a type.
-fn type_name(ty: Type) -> String {
+pub(super) fn type_name(ty: Type) -> String {
     match ty.kind {
         Kind::Predicate => "pred".into(),
         Kind::Bits | Kind::BFloat | Kind::HalfPair | Kind::BFloatPair | Kind::TensorFloat => format!("b{}", ty.bits),

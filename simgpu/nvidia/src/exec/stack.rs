@@ -1,0 +1,232 @@
+//! The stacks of a warp's threads: the frames of functions, and memory that `alloca` allocates.
+//!
+//! Frames are in the thread's local memory, above the variables of the kernel, so that pointers to
+//! them work as on a card. What a card's frame has besides (the return address and the registers of
+//! the caller) is kept apart, where no store of the program can overwrite it, but counts for the
+//! limit. Memory above the top counts as not written: reads of variables of a function that has
+//! returned are findings.
+
+use super::calls::{Move, Slot};
+use super::memory::lanes_in;
+use super::program::Program;
+use super::row::LANES;
+use super::warp::Warp;
+
+/// The default of CUDA's `CU_LIMIT_STACK_SIZE`, in bytes per thread.
+pub const DEFAULT_STACK: u32 = 1024;
+/// The bytes that a return address counts.
+pub const RETURN_ADDRESS: u32 = 8;
+/// The alignment of frames.
+pub const ALIGN: u32 = 16;
+/// The most local memory of a thread. It bounds what does not count for the limit.
+const MOST: u32 = 4 << 20;
+
+/// The stacks of a warp's lanes. Without calls there are none.
+#[derive(Debug, Default, Hash)]
+pub struct Stack {
+    lanes: Vec<Lane>,
+    limit: u32,
+}
+
+#[derive(Debug, Default, Hash)]
+struct Lane {
+    /// The end of its last frame, in local memory.
+    top: u32,
+    /// The bytes in use that count for the limit.
+    used: u32,
+    frames: Vec<Frame>,
+    /// The words of the registers that calls keep.
+    kept: Vec<u32>,
+}
+
+/// What a call keeps of its caller.
+#[derive(Debug, Clone, Copy, Hash)]
+struct Frame {
+    site: u32,
+    /// The step after the call.
+    back: u32,
+    /// The start of the caller's frame.
+    frame: u32,
+    /// The bytes that were in use.
+    used: u32,
+}
+
+impl Stack {
+    /// Empties the stacks of a warp that starts a program, above the local variables of its kernel.
+    pub fn reset(&mut self, program: &Program, local: u32, limit: u32) {
+        if !program.calls.stack {
+            self.lanes.clear();
+            return;
+        }
+        self.limit = limit.max(program.calls.least);
+        self.lanes.resize_with(LANES, Lane::default);
+        for lane in &mut self.lanes {
+            (lane.top, lane.used) = (local.next_multiple_of(ALIGN), 0);
+            lane.frames.clear();
+            lane.kept.clear();
+        }
+    }
+
+    /// Returns the number of functions in which a lane is.
+    pub fn depth(&self, lane: usize) -> u32 {
+        self.lanes.get(lane).map_or(0, |lane| lane.frames.len() as u32)
+    }
+
+    /// Returns the end of the last frame of a lane, in local memory.
+    pub fn top(&self, lane: usize) -> u32 {
+        self.lanes[lane].top
+    }
+
+    /// Frees a lane's memory from `top` on.
+    pub(super) fn free(&mut self, lane: usize, top: u32) {
+        let stack = &mut self.lanes[lane];
+        stack.used = stack.used.saturating_sub(stack.top - top);
+        stack.top = top;
+    }
+
+    /// Whether lanes are equally deep in calls.
+    pub fn is_level(&self, lanes: u32) -> bool {
+        let mut depths = lanes_in(lanes).map(|lane| self.depth(lane));
+        let first = depths.next();
+        depths.all(|depth| Some(depth) == first)
+    }
+
+    /// Raises the top of a lane by `bytes`, of which `counted` count for the limit.
+    pub(super) fn raise(&mut self, lane: usize, bytes: u32, counted: u32, what: &str) -> Result<u32, String> {
+        let (limit, stack) = (self.limit, &mut self.lanes[lane]);
+        let top = stack.top.saturating_add(bytes).saturating_add(ALIGN - 1) & !(ALIGN - 1);
+        if stack.used.saturating_add(counted) > limit || top > MOST {
+            let used = stack.used;
+            return Err(format!(
+                "stack overflow: {what} needs {counted} bytes, and {used} of {limit} are in use, {} calls deep",
+                stack.frames.len()
+            ));
+        }
+        stack.used += counted;
+        Ok(std::mem::replace(&mut stack.top, top))
+    }
+}
+
+/// Returns the words of a register in a lane.
+fn words(slot: &Slot, lane: usize) -> impl Iterator<Item = (usize, usize)> {
+    let each = slot.words() as usize;
+    (0..each).map(move |word| {
+        let at = lane * each + word;
+        (slot.place.index() + at / LANES, at % LANES)
+    })
+}
+
+impl Warp {
+    /// Returns the value of a register in a lane, word by word.
+    fn keep(&self, slot: &Slot, lane: usize, to: &mut Vec<u32>) {
+        match slot.bits {
+            0 => to.push(self.predicates[slot.place.index()] >> lane & 1),
+            16 => {
+                let word = self.rows[slot.place.index()].0[lane / 2];
+                to.push(word >> (16 * (lane % 2)) & 0xffff);
+            }
+            _ => to.extend(words(slot, lane).map(|(row, at)| self.rows[row].0[at])),
+        }
+    }
+
+    /// Sets a register in a lane to a value from [`keep`](Self::keep).
+    fn put_back(&mut self, slot: &Slot, lane: usize, value: &[u32]) {
+        match slot.bits {
+            0 => {
+                let predicate = &mut self.predicates[slot.place.index()];
+                *predicate = *predicate & !(1 << lane) | value[0] << lane;
+            }
+            16 => {
+                let word = &mut self.rows[slot.place.index()].0[lane / 2];
+                let shift = 16 * (lane % 2);
+                *word = *word & !(0xffff << shift) | value[0] << shift;
+            }
+            _ => words(slot, lane).zip(value).for_each(|((row, at), word)| self.rows[row].0[at] = *word),
+        }
+    }
+
+    /// Lets lanes enter a function, with `back` as the step after the call.
+    ///
+    /// # Errors
+    /// Fails if the stack of a lane has no room, and returns the lane.
+    pub fn call(
+        &mut self,
+        program: &Program,
+        site: u32,
+        callee: u32,
+        lanes: u32,
+        back: u32,
+    ) -> Result<(), (usize, String)> {
+        let calls = &program.calls;
+        let (number, site, callee) = (site, &calls.sites[site as usize], &calls.callees[callee as usize]);
+        let kept = site.kept.iter().map(Slot::words).sum::<u32>();
+        let counted = callee.counted + 4 * kept + RETURN_ADDRESS;
+        let mut bases = [0; LANES];
+        for lane in lanes_in(lanes) {
+            let used = self.stack.lanes[lane].used;
+            bases[lane] = self.stack.raise(lane, callee.frame, counted, &callee.name).map_err(|why| (lane, why))?;
+            let frame = Frame { site: number, back, frame: self.rows[calls.frame.index()].0[lane], used };
+            let mut words = std::mem::take(&mut self.stack.lanes[lane].kept);
+            site.kept.iter().for_each(|slot| self.keep(slot, lane, &mut words));
+            let stack = &mut self.stack.lanes[lane];
+            stack.kept = words;
+            stack.frames.push(frame);
+        }
+        let top = lanes_in(lanes).map(|lane| self.stack.lanes[lane].top).max().unwrap_or(0);
+        self.private.grow(top);
+        for lane in lanes_in(lanes) {
+            let own = self.rows[calls.frame.index()].0[lane];
+            for argument in &site.arguments {
+                let (here, there) = (here(argument, own), bases[lane] + argument.there);
+                self.private.copy(lane, here, there, argument.bytes);
+            }
+            self.rows[calls.frame.index()].0[lane] = bases[lane];
+            callee.undefined.iter().for_each(|slot| self.put_back(slot, lane, &[0; 4]));
+        }
+        Ok(())
+    }
+
+    /// Lets lanes leave a function, and returns the next step of each.
+    pub fn leave(&mut self, program: &Program, callee: u32, lanes: u32) -> [u32; LANES] {
+        let (calls, mut back) = (&program.calls, [0; LANES]);
+        let results = &calls.callees[callee as usize].results;
+        for lane in lanes_in(lanes) {
+            let base = self.rows[calls.frame.index()].0[lane];
+            let stack = &mut self.stack.lanes[lane];
+            let top = std::mem::replace(&mut stack.top, base);
+            // Cannot happen: only a call leads into a function.
+            let Some(frame) = stack.frames.pop() else { continue };
+            stack.used = frame.used;
+            self.private.forget(lane, base, base + results.start);
+            self.private.forget(lane, base + results.end, top);
+            let mut words = std::mem::take(&mut self.stack.lanes[lane].kept);
+            for slot in calls.sites[frame.site as usize].kept.iter().rev() {
+                let start = words.len() - slot.words() as usize;
+                self.put_back(slot, lane, &words[start..]);
+                words.truncate(start);
+            }
+            self.stack.lanes[lane].kept = words;
+            self.rows[calls.frame.index()].0[lane] = frame.frame;
+            back[lane] = frame.back;
+        }
+        back
+    }
+
+    /// Copies the results of a call to the variables of the caller.
+    pub fn collect(&mut self, program: &Program, site: u32, lanes: u32) {
+        let calls = &program.calls;
+        for lane in lanes_in(lanes) {
+            // The frame that the lane has left starts where its stack ends now.
+            let (own, base) = (self.rows[calls.frame.index()].0[lane], self.stack.lanes[lane].top);
+            for result in &calls.sites[site as usize].results {
+                self.private.copy(lane, base + result.there, here(result, own), result.bytes);
+                self.private.forget(lane, base + result.there, base + result.there + result.bytes);
+            }
+        }
+    }
+}
+
+/// Returns the place of the caller's variable; its frame starts at `own`.
+fn here(part: &Move, own: u32) -> u32 {
+    if part.framed { own + part.here } else { part.here }
+}

@@ -29,14 +29,27 @@ const SHARES: u64 = 8;
 /// The limits of one turn of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Steps after which the turn ends. It ends later, when every wave of the group that can run
-    /// has had its own turn.
+    /// Steps after which the turn may end.
     pub steps: u64,
-    /// Backward jumps after which a wave's own turn ends, if it does not end earlier.
+    /// Backward jumps after which a wave's own turn ends, if it does not end earlier; and rounds of
+    /// all waves after which the group's turn ends although no wave's own turn did.
     pub patience: u32,
     /// Whether the turn is watched: before each instruction, its cache of an allocation is
     /// forgotten (see [`watch`](crate::watch)).
     pub watched: bool,
+}
+
+/// Rounds after which the turn of a group ends in which waves meet at barriers only. Loops with
+/// barriers in which a group waits for another one go round more often than others.
+const ROUNDS: u32 = 1 << 14;
+
+impl Turn {
+    /// Whether the turn ends after a round in which every wave that can run has run. `executed` is
+    /// the number of steps of the turn, `rounds` that of its rounds, and `turned` says whether a
+    /// wave's own turn ended in this round, and not only at a barrier.
+    pub fn ends(&self, executed: u64, rounds: u32, turned: bool) -> bool {
+        executed >= self.steps && (turned || rounds >= self.patience.min(ROUNDS))
+    }
 }
 
 /// The result of a turn.

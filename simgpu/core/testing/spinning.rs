@@ -68,7 +68,7 @@ pub fn deadlocks(card: &impl Subject) {
         ("never_unlocked_by_a_neighbour", 1, 64, &["of a block wait", "at byte 0 of"]),
         ("never_set_at_a_barrier", 1, 256, &["of a block wait", "at byte 0 of"]),
         // The last block would release the others, but has no place on the card.
-        ("for_the_last", 100_000, 1024, &["the others cannot start, because the"]),
+        ("for_the_last_asleep", 100_000, 1024, &["the others cannot start, because the"]),
     ];
     for (kernel, blocks, threads, says) in cases {
         let words = card.zeros(16);

@@ -99,7 +99,7 @@ impl Groups for Group<'_> {
             fault: None,
         };
         let mut executed = 0;
-        let outcome = self.turns(&mut waves[..status.len()], status, &mut env, turn.steps, &mut executed);
+        let outcome = self.turns(&mut waves[..status.len()], status, &mut env, turn, &mut executed);
         self.instructions.fetch_add(executed * self.width as u64, Ordering::Relaxed);
         outcome
     }
@@ -148,17 +148,17 @@ fn waits(state: &GroupState) -> Vec<Wait> {
 }
 
 impl Group<'_> {
-    /// Runs the waves in turn until the group ends, or until `steps` steps are executed and every
-    /// wave that can run has had its turn.
+    /// Runs the waves in turn until the group or its turn ends.
     fn turns(
         &self,
         waves: &mut [Wave],
         status: &mut [Status],
         env: &mut Env<'_>,
-        steps: u64,
+        turn: &Turn,
         executed: &mut u64,
     ) -> Result<Progress, Fault> {
-        while status.contains(&Status::Ready) {
+        for round in 1u32.. {
+            let mut turned = false;
             for (wave, status) in waves.iter_mut().zip(status.iter_mut()) {
                 if *status != Status::Ready {
                     continue;
@@ -169,9 +169,15 @@ impl Group<'_> {
                         wave.at_barrier(env);
                         Status::Waiting
                     }
-                    Flow::Yield | Flow::Next | Flow::Back => Status::Ready,
+                    Flow::Yield | Flow::Next | Flow::Back => {
+                        turned = true;
+                        Status::Ready
+                    }
                     Flow::Fault => return Err(self.fault(wave, env)),
                 };
+            }
+            if status.iter().all(|status| *status == Status::Ended) {
+                break;
             }
             if !status.contains(&Status::Ready) {
                 // The barrier does not wait for waves that have ended.
@@ -181,7 +187,8 @@ impl Group<'_> {
                         *status = Status::Ready;
                     }
                 }
-            } else if *executed >= steps {
+            }
+            if turn.ends(*executed, round, turned) {
                 return Ok(Progress::Paused);
             }
         }

@@ -104,7 +104,7 @@ impl Groups for Grid<'_> {
             fault: None,
         };
         let mut executed = 0;
-        let outcome = self.turns(&mut warps[..status.len()], status, barriers, &mut env, turn.steps, &mut executed);
+        let outcome = self.turns(&mut warps[..status.len()], status, barriers, &mut env, turn, &mut executed);
         self.instructions.fetch_add(executed * LANES as u64, Ordering::Relaxed);
         outcome
     }
@@ -164,19 +164,18 @@ impl Grid<'_> {
         warp.pending.reset();
     }
 
-    /// Runs the warps in turn until the block ends, or until `steps` steps are executed and every
-    /// warp that can run has had its turn.
+    /// Runs the warps in turn until the block or its turn ends.
     fn turns(
         &self,
         warps: &mut [Warp],
         status: &mut [Status],
         barriers: &mut Barriers,
         env: &mut Env<'_>,
-        steps: u64,
+        turn: &Turn,
         executed: &mut u64,
     ) -> Result<Progress, Fault> {
-        loop {
-            let mut any_ready = false;
+        for round in 1u32.. {
+            let (mut any_ready, mut turned) = (false, false);
             for at in 0..warps.len() {
                 if status[at] != Status::Ready {
                     continue;
@@ -186,7 +185,7 @@ impl Grid<'_> {
                 let before = warp.live;
                 let pause = run(warp, env, executed);
                 match pause {
-                    Pause::Turn => {}
+                    Pause::Turn => turned = true,
                     Pause::Barrier => {
                         barriers.ended((before & !warp.live).count_ones());
                         barriers
@@ -214,7 +213,7 @@ impl Grid<'_> {
             if !any_ready {
                 break;
             }
-            if *executed >= steps && status.contains(&Status::Ready) {
+            if turn.ends(*executed, round, turned) {
                 return Ok(Progress::Paused);
             }
         }

@@ -102,6 +102,8 @@ fn sighting(written: WrittenFinding) -> Sighting {
         "uninitialised_read" => "uninitialised_reads",
         "race" => "races",
         "divergent_barrier" => "divergent_barriers",
+        // It ends the launch, as a fault does.
+        "deadlock" => "fault",
         other => other,
     };
     let buffer = some(written.buffer);

@@ -42,7 +42,8 @@ impl Launch<'_> {
     /// Reports groups that all wait, and returns the fault that ends the launch. `waits` returns
     /// where the lanes of a group are.
     pub fn stuck<S>(&self, stuck: &Stuck<'_, S>, waits: impl Fn(&S) -> Vec<Wait>, describe: &dyn Describe) -> Fault {
-        let all: Vec<Wait> = stuck.groups.iter().flat_map(|(group, _)| waits(group)).collect();
+        let mut all: Vec<Wait> = stuck.groups.iter().flat_map(|(group, _)| waits(group)).collect();
+        all.sort_by_key(|wait| (wait.who.group, wait.who.wave));
         let mut what = match stuck.count {
             1 => "the threads of a block wait for ever".to_owned(),
             blocks => format!("the threads of {blocks} blocks wait for ever"),

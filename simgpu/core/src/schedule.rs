@@ -155,9 +155,10 @@ impl Schedule {
             }),
             _ => launch.share(&mut || {}),
         }
+        let error = launch.error.into_inner().or_else(|| launch.parked.deadlock(work));
         launch.parked.clear(states);
         states.keep(self.threads);
-        launch.error.into_inner().map_or(Ok(()), Err)
+        error.map_or(Ok(()), Err)
     }
 }
 
@@ -258,8 +259,8 @@ impl<W: Groups> Launch<'_, W> {
             }
             Ok(Progress::Paused) => {
                 let unstarted = claimed || self.next.load(Ordering::Relaxed) < self.groups;
-                if let Err(error) = self.parked.park(slot, unstarted, self.work) {
-                    self.fail(error);
+                if self.parked.park(slot, unstarted) {
+                    self.stop();
                 }
             }
             Err(error) => {
@@ -286,6 +287,10 @@ impl<W: Groups> Launch<'_, W> {
 
     fn fail(&self, error: W::Error) {
         self.error.lock().get_or_insert(error);
+        self.stop();
+    }
+
+    fn stop(&self) {
         self.failed.store(true, Ordering::Relaxed);
         self.parked.wake();
     }

@@ -19,6 +19,9 @@ fn at(group: u32, wave: u32, epoch: u32) -> Place {
     Place { group, wave, epoch }
 }
 
+/// No element.
+const NONE: [usize; 0] = [];
+
 /// Makes accesses one after the other, and returns which of them race with an earlier one, in
 /// global and, if there is only one group, in local memory.
 fn racing(ops: &[Op], unmarked: bool, granule: u32) -> Vec<usize> {
@@ -88,7 +91,7 @@ fn a_load_that_is_compared_does_not_hide_a_plain_one() {
     let late = [&add(at(0, 0, 0))[..], &add(at(0, 1, 0)), &[read]].concat();
     assert_eq!(racing(&late, false, 4), [4]);
     let correct = [&add(at(0, 0, 0))[..], &add(at(0, 1, 0)), &[(at(0, 0, 1), Access::Load, FLAG)]].concat();
-    assert_eq!(racing(&correct, false, 4), []);
+    assert_eq!(racing(&correct, false, 4), NONE);
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn a_load_that_is_compared_orders_nothing() {
             (reader, Access::Load, DATA),
         ]
     };
-    assert_eq!(racing(&ops(Access::AtomicLoad), false, 4), []);
+    assert_eq!(racing(&ops(Access::AtomicLoad), false, 4), NONE);
     assert_eq!(racing(&ops(Access::ComparedLoad), false, 4), [3]);
 }
 
@@ -129,7 +132,7 @@ fn an_unmarked_store_that_an_atomic_load_reads_releases() {
         for reader in [at(1, 0, 0), at(0, 1, 0)] {
             for before in [false, true] {
                 let ops = flag(at(0, 0, 0), reader, before);
-                assert_eq!(racing(&ops, true, granule), [], "{before}");
+                assert_eq!(racing(&ops, true, granule), NONE, "{before}");
                 assert!(!racing(&ops, false, granule).is_empty(), "{before}");
             }
         }
@@ -146,7 +149,7 @@ fn an_unmarked_store_orders_only_what_is_before_it() {
     assert_eq!(racing(&[set, data, poll, read], true, 4), [3]);
     // By another wave, with a barrier before the flag and without one.
     let by_other = |epoch| [(at(0, 1, 0), Access::Store, DATA), (at(0, 0, epoch), Access::Store, FLAG), poll, read];
-    assert_eq!(racing(&by_other(1), true, 4), []);
+    assert_eq!(racing(&by_other(1), true, 4), NONE);
     assert_eq!(racing(&by_other(0), true, 4), [3]);
     // Without waiting for the flag.
     assert_eq!(racing(&[(writer, Access::Store, DATA), set, read], true, 4), [2]);
@@ -178,10 +181,10 @@ fn a_lock_that_a_store_releases() {
     let take = |place| (place, Access::Atomic, FLAG);
     for second in [second, at(1, 0, 0)] {
         let free = [&[take(first)][..], &held(first), &[take(second)], &held(second), &[take(first)]].concat();
-        assert_eq!(racing(&free, true, 4), []);
+        assert_eq!(racing(&free, true, 4), NONE);
         assert!(!racing(&free, false, 4).is_empty());
         let tried = [&[take(first), take(second)][..], &held(first), &[take(second)], &held(second)].concat();
-        assert_eq!(racing(&tried, true, 4), []);
+        assert_eq!(racing(&tried, true, 4), NONE);
         // Without taking the lock.
         assert_eq!(racing(&[&[take(first)][..], &held(first), &held(second)].concat(), true, 4), [4, 5, 6]);
     }
@@ -200,7 +203,7 @@ fn a_flag_that_one_group_after_the_other_sets() {
         ]
     };
     let ops: Vec<Op> = (0..4).flat_map(turn).collect();
-    assert_eq!(racing(&ops, true, 4), []);
+    assert_eq!(racing(&ops, true, 4), NONE);
     // The last one does not wait.
     let skipped: Vec<Op> = ops.iter().enumerate().filter(|(i, _)| *i != 12).map(|(_, op)| *op).collect();
     assert_eq!(racing(&skipped, true, 4).first(), Some(&12));

@@ -71,7 +71,7 @@ fn local_memory_is_rounded_up_too() {
     for (offset, fails) in
         [(296, None), (300, None), (508, None), (512, Some(FaultKind::Address)), (2, Some(FaultKind::Misaligned))]
     {
-        let launch = Launch::new("kernel", &memory, &findings, 1, false);
+        let launch = Launch::new("kernel", &memory, &findings, 1, false).with_local_unit(256);
         let mut local = Local::new();
         local.reset(300, 1);
         local.check(&HERE, Access::Store, 0, 1, &[offset; 64], 4, 4, &launch, &Names);

@@ -11,6 +11,7 @@ use isobit_simgpu_hip::copy_kinds::DEVICE_TO_HOST;
 use isobit_simgpu_hip::launch::hipModuleLaunchKernel;
 use isobit_simgpu_hip::limits::{hipDeviceGetLimit, hipDeviceSetLimit};
 use isobit_simgpu_hip::module::*;
+use isobit_simgpu_hip::reset::hipDeviceReset;
 use isobit_simgpu_hip::stream::hipStreamSynchronize;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -77,6 +78,7 @@ fn tables_of_functions_and_the_limit_of_the_stack() {
         assert_eq!(hipDeviceSetLimit(STACK, 1 << 20), Code::INVALID_VALUE);
         assert_eq!(hipDeviceSetLimit(2, 1 << 20), Code::UNSUPPORTED_LIMIT);
         assert_eq!(hipDeviceGetLimit(&mut 0, 7), Code::INVALID_VALUE);
-        ok(hipModuleUnload(module));
+        assert_eq!(hipModuleUnload(module), Code::LAUNCH_FAILURE, "the card has failed");
+        ok(hipDeviceReset());
     }
 }

@@ -5,6 +5,7 @@ use super::packets::{Packet, Packets};
 use isobit_simgpu_core::check::lanes_of;
 use isobit_simgpu_core::memory::Memory;
 use isobit_simgpu_core::print::Output;
+use isobit_simgpu_core::watch::has_effect;
 use parking_lot::Mutex;
 use std::fmt;
 
@@ -49,6 +50,7 @@ impl<'a> HostCalls<'a> {
     /// # Errors
     /// Fails if a call cannot be answered.
     pub(crate) fn answer(&self) -> Result<(), String> {
+        has_effect();
         let mut messages = self.messages.lock();
         let mut outcome = Ok(());
         for packet in self.packets.ready() {

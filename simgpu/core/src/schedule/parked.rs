@@ -70,7 +70,7 @@ pub(super) struct Slot<S> {
 pub struct Stuck<'a, S> {
     /// The number of them.
     pub(crate) count: u64,
-    /// The states of some of them, and the places that these read.
+    /// Their states, and the places that they read.
     pub(crate) groups: Vec<(&'a S, &'a [Poll])>,
     /// If others have not started, why.
     pub(crate) full: Option<Full>,
@@ -98,7 +98,9 @@ struct Calm {
 struct Queue<S> {
     slots: VecDeque<Slot<S>>,
     calm: Calm,
-    deadlock: bool,
+    /// The number of groups that wait for ever, once that is proven, and whether others have not
+    /// started.
+    deadlock: Option<(u64, bool)>,
 }
 
 /// All groups of a launch that have been parked.
@@ -208,7 +210,7 @@ impl<S> Slot<S> {
 impl<S> Parked<S> {
     pub(super) fn new(resident: u64, own: OwnWork) -> Self {
         Self {
-            queue: Mutex::new(Queue { slots: VecDeque::new(), calm: Calm::default(), deadlock: false }),
+            queue: Mutex::new(Queue { slots: VecDeque::new(), calm: Calm::default(), deadlock: None }),
             more: Condvar::new(),
             held: AtomicU64::new(0),
             working: AtomicUsize::new(0),
@@ -289,16 +291,10 @@ impl<S> Parked<S> {
         }
     }
 
-    /// Parks a group. `unstarted` says whether groups have not started.
-    ///
-    /// # Errors
-    /// Returns the error of a deadlock, if all groups wait for ever.
-    pub(super) fn park<W: Groups<State = S>>(
-        &self,
-        mut slot: Slot<S>,
-        unstarted: bool,
-        work: &W,
-    ) -> Result<(), W::Error> {
+    /// Parks a group. `unstarted` says whether groups have not started. Returns whether this proves
+    /// that all groups wait for ever.
+    #[must_use]
+    pub(super) fn park(&self, mut slot: Slot<S>, unstarted: bool) -> bool {
         let mut queue = self.queue.lock();
         let Queue { slots, calm, deadlock } = &mut *queue;
         let changes = self.changes.load(Ordering::SeqCst);
@@ -314,23 +310,31 @@ impl<S> Parked<S> {
         let all_wait = calm.groups == count
             && self.working.load(Ordering::SeqCst) == 0
             && (!unstarted || self.is_full())
-            && !*deadlock;
+            && deadlock.is_none();
         let may_be_released = calm.host || all_wait && self.own.others_run();
         slots.push_back(slot);
         self.more.notify_one();
         if !all_wait {
-            return Ok(());
+            return false;
         }
         if may_be_released {
             drop(queue);
             std::thread::sleep(PAUSE);
-            return Ok(());
+            return false;
         }
-        *deadlock = true;
-        let groups = slots.iter().map(|slot| (&slot.state, &slot.seen.polls[..])).collect();
+        *deadlock = Some((count, unstarted));
+        true
+    }
+
+    /// Returns the error of a deadlock, if there is one. Called when no thread visits a group any
+    /// more, so that the error can name all of them.
+    pub(super) fn deadlock<W: Groups<State = S>>(&self, work: &W) -> Option<W::Error> {
+        let queue = self.queue.lock();
+        let (count, unstarted) = queue.deadlock?;
+        let groups = queue.slots.iter().map(|slot| (&slot.state, &slot.seen.polls[..])).collect();
         let most = self.most.load(Ordering::Relaxed);
         let full = if most < self.resident { Full::Host(most) } else { Full::Card(most) };
-        Err(work.deadlock(&Stuck { count, groups, full: unstarted.then_some(full) }))
+        Some(work.deadlock(&Stuck { count, groups, full: unstarted.then_some(full) }))
     }
 
     /// Puts the states of all parked groups back, at the end of a launch.

@@ -101,7 +101,10 @@ fn at_the_calls_that_wait() {
             before("a copy", &mut || ok(cuMemcpyDtoH_v2((&raw mut word).cast(), buffer.0, 4)));
             before("a module", &mut || assert_ne!(load(SOURCE), NULL));
             before("the end of a module", &mut || ok(cuModuleUnload(load(SOURCE))));
-            before("a callback", &mut || ok(cuLaunchHostFunc(stream, Some(called), NULL)));
+            before("a callback", &mut || {
+                ok(cuLaunchHostFunc(stream, Some(called), NULL));
+                ok(cuStreamSynchronize(stream));
+            });
             drop(buffer);
             before("the end of the context", &mut || ok(cuDevicePrimaryCtxReset_v2(0)));
             assert_eq!(context(0), primary);

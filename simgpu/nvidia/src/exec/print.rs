@@ -13,6 +13,7 @@ use crate::lower::{Lower, Table};
 use crate::ptx::ast::{Instruction, Kind, Type};
 use isobit_simgpu_core::check::lanes_of;
 use isobit_simgpu_core::print::{Arguments, Stream, Text, format};
+use isobit_simgpu_core::watch::has_effect;
 
 /// The opcode for a call of `vprintf`; PTX text cannot contain it.
 pub const PRINT: &str = "(vprintf)";
@@ -41,6 +42,7 @@ fn lower(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
 }
 
 fn print(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    has_effect();
     // SAFETY: lowering gave the step two 64-bit sources.
     let [formats, lists] = [0, 1].map(|at| unsafe { *row(warp, env.program, step.src[at]).cast::<[u64; LANES]>() });
     let mut results = [NO_FORMAT; LANES];

@@ -84,7 +84,7 @@ fn strings_that_cannot_be_read() {
     // No NUL in the allocation.
     let endless = card.upload(b"endless!");
     let found = card.findings("unreadable_string", 1, 1, &[endless, out]);
-    assert_eq!(found.iter().map(|f| f.kind).collect::<Vec<_>>(), [FindingKind::OutOfBounds], "{found:?}");
+    assert_eq!(found.iter().map(|f| f.kind).collect::<Vec<_>>(), [FindingKind::OverRead], "{found:?}");
     assert!(found[0].message.contains("a load of 9 bytes"), "{found:?}");
     assert_eq!(words(taken(&card)), ["before %s after 5\n"]);
     assert_eq!(card.download::<i32>(out, 1), [1]);

@@ -43,7 +43,7 @@ fn racing(ops: &[Op], unmarked: bool, granule: u32) -> Vec<usize> {
         let (mut cache, addresses) = (SiteCache::default(), [base + 4 * word; LANES]);
         let checked = launch.check(place, *access, site as u32, 1, &addresses, 4, 4, &mut cache, &Names);
         assert_eq!(checked.lanes, 1);
-        launch.performed(&checked);
+        launch.performed(place, *access, &addresses, &checked);
     }
     let global = races();
     if ops.iter().all(|(place, ..)| place.group == 0) {
@@ -207,4 +207,32 @@ fn a_flag_that_one_group_after_the_other_sets() {
     // The last one does not wait.
     let skipped: Vec<Op> = ops.iter().enumerate().filter(|(i, _)| *i != 12).map(|(_, op)| *op).collect();
     assert_eq!(racing(&skipped, true, 4).first(), Some(&12));
+}
+
+/// Another host thread may run the storing group between the check of a load and the load.
+#[test]
+fn a_store_after_the_check_of_a_load_that_reads_its_value_is_acquired() {
+    let memory = arena();
+    let base = memory.alloc(4096, Kind::Pinned, "").unwrap();
+    let findings = Findings::new();
+    let everywhere = UnmarkedStores { global: true, local: true };
+    let launch = Launch::new("kernel", &memory, &findings, 4, true).with_unmarked_stores(everywhere);
+    let (writer, reader) = (Place { group: 1, wave: 0, epoch: 0 }, Place { group: 0, wave: 0, epoch: 0 });
+    let (data, flag) = ([base; LANES], [base + 4; LANES]);
+    let check = |place: &Place, access, addresses| {
+        launch.check(place, access, 0, 1, addresses, 4, 4, &mut SiteCache::default(), &Names)
+    };
+    check(&writer, Access::Store, &data);
+    let poll = check(&reader, Access::AtomicLoad, &flag);
+    check(&writer, Access::Store, &flag);
+    launch.performed(&reader, Access::AtomicLoad, &flag, &poll);
+    check(&reader, Access::Load, &data);
+    assert!(findings.is_empty(), "{:?}", findings.take());
+    // A word that nobody stored orders nothing.
+    let (data, flag) = ([base + 8; LANES], [base + 12; LANES]);
+    check(&Place { group: 2, ..writer }, Access::Store, &data);
+    let poll = check(&reader, Access::AtomicLoad, &flag);
+    launch.performed(&reader, Access::AtomicLoad, &flag, &poll);
+    check(&reader, Access::Load, &data);
+    assert_eq!(findings.take().len(), 1);
 }

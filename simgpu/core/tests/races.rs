@@ -160,7 +160,7 @@ fn globally(order: &[(Place, Op)], granule: u32, atomics: bool) -> BTreeSet<usiz
         let mut cache = SiteCache::default();
         let checked = launch.check(place, op.access, site as u32, mask, &at, 4, 4, &mut cache, &Names);
         assert_eq!(checked.lanes, mask);
-        launch.performed(&checked);
+        launch.performed(place, op.access, &at, &checked);
     }
     found(&findings)
 }

@@ -5,10 +5,12 @@ use super::report::{Subject, other};
 use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache, Violation};
 use crate::finding::FindingKind;
 use crate::memory::{Allocation, Named};
+use crate::race::atomic_order::Order;
 use crate::race::{Earlier, tag, unmarked};
 use crate::watch;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 /// One instruction of one wave.
 pub(super) struct Wave<'a> {
@@ -253,8 +255,7 @@ impl Launch<'_> {
             let place = tag::place(clash.other);
             let any_wave = clash.was == Access::Load && clash.other & tag::MANY_WAVES != 0;
             let any_group = clash.was == Access::Load && clash.other & tag::MANY_GROUPS != 0;
-            let ordered =
-                |order: &crate::race::atomic_order::Order| order.ordered(&place, any_wave, any_group, wave.who);
+            let ordered = |order: &Order| order.ordered(&place, any_wave, any_group, wave.who);
             let races = tag::exact(clash.other) && tag::exact(me) && !self.order().is_some_and(ordered);
             let earlier = Earlier {
                 place: &place,
@@ -277,6 +278,24 @@ impl Launch<'_> {
             // SAFETY: guaranteed by the caller; the block was switched to granules when the clash
             // was found.
             at = unsafe { self.track.overrule(me, wave.access, clash.offset) };
+        }
+    }
+
+    /// Acquires what unmarked stores released that other host threads recorded after the check of
+    /// these atomics. A store is recorded before it is made, so the atomics may have read its value.
+    #[inline(never)]
+    pub(super) fn acquire_late(&self, order: &Order, who: &Place, access: Access, addresses: &[u64], lanes: u64) {
+        fence(Ordering::SeqCst);
+        let me = tag::of(self.track.dispatch, who);
+        for address in lanes_of(lanes).map(|lane| addresses[lane as usize]) {
+            // SAFETY: the check found the bytes of the lane in a live allocation.
+            let stored = unsafe { self.track.plain_store(me, address - self.memory.start()) };
+            let Some(stored) = stored.filter(|word| tag::exact(*word)) else { continue };
+            let place = tag::place(stored);
+            if !order.ordered(&place, false, false, who) {
+                let earlier = Earlier { place: &place, was: Access::Store, atomic: false, address };
+                unmarked(Some(order), who, access, &earlier);
+            }
         }
     }
 

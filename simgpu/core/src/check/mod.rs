@@ -391,10 +391,12 @@ impl<'a> Launch<'a> {
 
     /// Records that the atomics of a check were performed. Later accesses of their wave have then
     /// acquired what others released before.
-    pub fn performed(&self, checked: &Checked) {
-        if let Some(order) = &self.order {
-            order.done(checked.ticket);
+    pub fn performed(&self, who: &Place, access: Access, addresses: &[u64], checked: &Checked) {
+        let Some(order) = &self.order else { return };
+        if self.unmarked.global && access.reads() {
+            self.acquire_late(order, who, access, addresses, checked.lanes);
         }
+        order.done(checked.ticket);
     }
 
     fn site_cache(&self, base: u64, bytes: u64, kind: Kind) -> SiteCache {

@@ -7,7 +7,8 @@
 use super::tag::{self, ATOMIC, FINE, MANY_GROUPS, MANY_WAVES, READ, WRITTEN};
 use crate::check::Access;
 use crate::memory::{BLOCK, Shadow};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The record of one launch.
 pub(crate) struct Track<'a> {
@@ -55,6 +56,25 @@ impl Track<'_> {
             at = stop;
         }
         None
+    }
+
+    /// Returns the word of the last write to the granule at `offset`, if it was a plain store that is
+    /// not ordered before `me` by barriers.
+    ///
+    /// # Safety
+    ///
+    /// As for [`note`](Self::note).
+    pub(crate) unsafe fn plain_store(&self, me: u64, offset: u64) -> Option<u64> {
+        // SAFETY: the block is in committed memory, as the caller promises.
+        let block = unsafe { self.shadow.block(offset / BLOCK) }.load(Acquire);
+        let wrote = match block & FINE {
+            _ if tag::stale(block, me) => return None,
+            // SAFETY: as above.
+            FINE => (unsafe { self.shadow.granule(offset >> self.granule) })[0].load(Relaxed),
+            WRITTEN => block & !FINE,
+            _ => return None,
+        };
+        (!tag::stale(wrote, me) && wrote & ATOMIC == 0 && !tag::before(wrote, me)).then_some(wrote)
     }
 
     /// Like [`note`](Self::note), for bytes of one block.

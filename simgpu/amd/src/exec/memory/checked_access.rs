@@ -60,7 +60,7 @@ pub fn first_bytes(
         unsafe { apart(access, clipped, &places, part, |places| (form.lanes)(wave, step, lanes, places)) };
     }
     if access.orders() {
-        env.launch.performed(&checked);
+        env.launch.performed(&place, access, addresses, &checked);
     }
     let address = |lane: usize| addresses[lane & 63];
     let stored = |lane: usize, at: u64| at - address(lane) < bytes.into() && env.launch.table().find(at).is_some();

@@ -97,7 +97,7 @@ fn scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, address
         unsafe { partly(warp, env, form, form.lanes, (lanes, checked.clipped as u32), &places, part) };
     }
     if form.access.orders() {
-        env.launch.performed(&checked);
+        env.launch.performed(&warp.place(env), form.access, addresses, &checked);
     }
     let inside = |at: u64| env.launch.table().find(at).is_some();
     if checked.overlap != 0

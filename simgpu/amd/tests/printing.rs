@@ -41,8 +41,11 @@ fn card(arch: Arch, mechanism: Mechanism, options: &[String]) -> Card {
     card
 }
 
-/// The code objects, by target and options: clang is the slow part of these tests.
-static COMPILED: LazyLock<Mutex<HashMap<(&str, String), Arc<OnceLock<Vec<u8>>>>>> = LazyLock::new(Mutex::default);
+/// Code objects by target and options.
+type Compiled = HashMap<(&'static str, String), Arc<OnceLock<Vec<u8>>>>;
+
+/// The code objects, each compiled once: clang is the slow part of these tests.
+static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
 
 /// A card with the stand-in for the device library.
 fn stand_in(arch: Arch, mechanism: Mechanism) -> Card {

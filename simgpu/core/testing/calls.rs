@@ -58,8 +58,8 @@ fn virtual_calls() {
         let [areas, kinds, memory] = [4 * n, 4 * n, 32 * n].map(|bytes| card.uninitialised(bytes));
         assert_eq!(card.findings("shapes", 1, THREADS, &[areas, kinds, memory]), []);
         let other = |i: u32| i ^ 1;
-        let area = |i: u32| if i % 3 == 0 { (i * i) as f32 } else { (2 * i) as f32 };
-        let kind = |i: u32| if i % 3 == 0 { 1 } else { 7 };
+        let area = |i: u32| if i.is_multiple_of(3) { (i * i) as f32 } else { (2 * i) as f32 };
+        let kind = |i: u32| if i.is_multiple_of(3) { 1 } else { 7 };
         assert_eq!(card.download::<f32>(areas, n), (0..THREADS).map(|i| area(other(i))).collect::<Vec<_>>());
         assert_eq!(card.download::<u32>(kinds, n), of_threads(|i| [kind(other(i))]));
     });

@@ -24,6 +24,7 @@ macro_rules! c {
 }
 
 /// Returns the texts of `conversions`, one for each call.
+#[expect(clippy::approx_constant, reason = "the kernels print these numbers")]
 pub fn conversions() -> Vec<Vec<u8>> {
     let text = TEXT.as_ptr();
     let pi = 3.14159f64;

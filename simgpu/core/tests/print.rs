@@ -47,7 +47,7 @@ impl<const END: bool> Arguments for List<END> {
 }
 
 fn print<const END: bool>(text: &str, arguments: &[Argument]) -> (String, u32, Vec<bool>) {
-    let mut list = List::<END> { left: arguments.to_vec().into_iter(), wide: Vec::new() };
+    let mut list = List::<END> { left: Vec::from(arguments).into_iter(), wide: Vec::new() };
     let printed = format(text.as_bytes(), &mut list);
     assert!(list.left.next().is_none() || END, "{text}: every argument is taken");
     (String::from_utf8(printed.text).expect("letters"), printed.arguments, list.wide)

@@ -17,7 +17,9 @@ const MOST_STACK: usize = (128 << 10) - 16;
 fn check(limit: c_int) -> Result {
     match limit {
         STACK => Ok(()),
-        0..RANGE => Err(Error::new(Code::UNSUPPORTED_LIMIT, format!("this device does not support limit {limit}"))),
+        other if (0..RANGE).contains(&other) => {
+            Err(Error::new(Code::UNSUPPORTED_LIMIT, format!("this device does not support limit {limit}")))
+        }
         _ => bail!(INVALID_VALUE, "{limit} is not a limit"),
     }
 }

@@ -149,7 +149,7 @@ fn an_access_outside_every_allocation_loses_the_device() {
         // The other card goes on; a reset recovers, and leaves nothing of before.
         ok(hipSetDevice(1));
         let elsewhere = Buffer::new(16);
-        ok(hipMemcpy(elsewhere.0, (&raw const *&5u32).cast(), 4, HOST_TO_DEVICE));
+        ok(hipMemcpy(elsewhere.0, std::ptr::from_ref(&5u32).cast(), 4, HOST_TO_DEVICE));
         ok(hipSetDevice(0));
         ok(hipDeviceReset());
         assert_eq!(hipStreamSynchronize(stream), Code::INVALID_HANDLE);

@@ -57,6 +57,7 @@ impl Arguments {
         Ok(Slot { base, bytes })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a launch has that many properties")]
     pub(super) fn fill(
         &self,
         kernel: &Kernel,

@@ -2,14 +2,14 @@
 //! are those that CUDA documents.
 
 #[path = "../../../core/testing/printing.rs"]
-mod printing;
+mod texts;
 
 use crate::common::{Card, compile};
 use isobit_simgpu_core::finding::FindingKind;
 use isobit_simgpu_core::print::Stream;
 use isobit_simgpu_nvidia::arch::Arch;
-use printing::TEXT;
 use std::path::Path;
+use texts::TEXT;
 
 fn card() -> Card {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/printing.cu");
@@ -36,17 +36,17 @@ fn words(texts: Vec<Vec<u8>>) -> Vec<String> {
 fn every_conversion() {
     let card = card();
     let text = card.upload(TEXT);
-    let (found, want) = (printed(&card, "conversions", 1, 1, &[text]), printing::conversions());
+    let (found, want) = (printed(&card, "conversions", 1, 1, &[text]), texts::conversions());
     assert_eq!(words(found), words(want));
 }
 
 #[test]
 fn lines_of_many_threads() {
     let card = card();
-    printing::check_lines(&printed(&card, "lines", 37, 96, &[3]), 37, 96, 3);
+    texts::check_lines(&printed(&card, "lines", 37, 96, &[3]), 37, 96, 3);
     let mut found = words(printed(&card, "divided", 1, 70, &[]));
     found.sort();
-    assert_eq!(found, printing::divided(70));
+    assert_eq!(found, texts::divided(70));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn formats_and_strings_in_local_and_shared_memory() {
     let card = card();
     let mut found = printed(&card, "made", 1, 9, &[b'a'.into()]);
     found.sort();
-    assert_eq!(found, printing::made(b'a', 9));
+    assert_eq!(found, texts::made(b'a', 9));
     assert_eq!(words(printed(&card, "shared_string", 1, 64, &[])), ["abcdefghijklmnopqrstuvwxyz\n"]);
 }
 

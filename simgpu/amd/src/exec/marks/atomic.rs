@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 const NEAR: usize = 64;
 
 pub(super) fn mark(arch: Arch, code: &Code<'_>, marks: &mut [Mark]) {
-    for at in 0..code.len() {
+    for (at, mark) in marks.iter_mut().enumerate() {
         let Some(inst) = code.inst(at) else { continue };
         let atomic = match memory(inst) {
             Some(("global" | "flat" | "buffer", Kind::Load)) => bypasses(arch, inst),
@@ -31,7 +31,7 @@ pub(super) fn mark(arch: Arch, code: &Code<'_>, marks: &mut [Mark]) {
             _ => false,
         };
         if atomic {
-            marks[at] = Mark::Atomic;
+            *mark = Mark::Atomic;
         }
     }
     for (from, to) in code.jumps() {

@@ -26,6 +26,12 @@ pub struct Private {
     init: Vec<u8>,
 }
 
+impl Hash for Private {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.words, &self.init).hash(hasher);
+    }
+}
+
 impl Private {
     /// Resets it to uninitialised memory of at least `bytes_per_lane` bytes per lane, rounded up to
     /// words of eight bytes.
@@ -35,11 +41,6 @@ impl Private {
         self.words.resize(all / 8, 0);
         self.init.clear();
         self.init.resize(all, 0);
-    }
-
-    /// Adds the contents to a hash.
-    pub fn hash(&self, hasher: &mut impl Hasher) {
-        (&self.words, &self.init).hash(hasher);
     }
 
     /// Returns the host memory that it takes, in bytes.

@@ -81,20 +81,21 @@ unsafe fn bring(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Plac
     }
 }
 
+/// Without the data of the copies, which is that of memory: the hash of a group leaves it out.
+impl Hash for Pending {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.groups.hash(hasher);
+        for copies in &self.copies {
+            (copies.pc, copies.lanes, copies.to, copies.bytes, copies.groups).hash(hasher);
+        }
+    }
+}
+
 impl Pending {
     /// Discards all copies.
     pub fn reset(&mut self) {
         self.copies.clear();
         self.groups = [0; LANES];
-    }
-
-    /// Adds the copies to a hash. Their data is that of memory, which the hash of a group leaves
-    /// out.
-    pub fn hash(&self, hasher: &mut impl Hasher) {
-        self.groups.hash(hasher);
-        for copies in &self.copies {
-            (copies.pc, copies.lanes, copies.to, copies.bytes, copies.groups).hash(hasher);
-        }
     }
 
     /// Starts the copies of an instruction; `take` fills them and [`asked`](Self::asked) ends them.

@@ -21,6 +21,12 @@ pub struct Private {
     written: Vec<u32>,
 }
 
+impl Hash for Private {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.words, &self.written).hash(hasher);
+    }
+}
+
 impl Private {
     /// Resets it to uninitialised memory with this number of bytes per thread.
     pub fn reset(&mut self, bytes: u32) {
@@ -75,11 +81,6 @@ impl Private {
 
     fn stride(&self) -> usize {
         self.bytes.next_multiple_of(16)
-    }
-
-    /// Adds the contents to a hash.
-    pub fn hash(&self, hasher: &mut impl Hasher) {
-        (&self.words, &self.written).hash(hasher);
     }
 
     /// Returns the host memory that it takes, in bytes.

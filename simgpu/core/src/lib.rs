@@ -4,9 +4,9 @@
 //! A simulated device gets its memory from [`memory::Memory`], whose addresses are addresses of
 //! this process. A launch creates a [`check::Launch`]. Every memory instruction of a wave asks it
 //! which lanes may make the access, and makes those accesses itself. An invalid access is reported
-//! to [`finding::Findings`] and does not stop the kernel; a launch that made one fails at its end if
-//! a card would ([`check::Launch::outcome`]). Launches and copies are submitted to a
-//! device as work of [`queue::Queues`].
+//! to [`finding::Findings`] and does not stop the kernel; a launch that made one fails at its end
+//! if a card would ([`check::Launch::outcome`]). Launches and copies are submitted to a device as
+//! work of [`queue::Queues`].
 
 pub mod check;
 pub mod deadlock;

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::process::{Command, Output};
 
 /// Names the test that runs in this process alone.
-const VARIABLE: &str = "ISOBIT_PRINTING_CHILD";
+const VARIABLE: &str = "ISOBIT_TEST_CHILD";
 
 unsafe extern "C" {
     fn printf(format: *const c_char, ...) -> c_int;

@@ -119,8 +119,8 @@ impl Installed {
 
     /// Returns a command that runs the calling test program again, with the simulator and only for
     /// one test. A test that needs the simulator runs this child and checks that it succeeds; in
-    /// the child, where [`inside`] is true, it does its work. Findings are recorded there and are no
-    /// errors, so that a test can provoke one and go on.
+    /// the child, where [`inside`] is true, it does its work. Findings are recorded there and are
+    /// no errors, so that a test can provoke one and go on.
     ///
     /// # Errors
     /// Fails if the path of this program cannot be determined.

@@ -27,7 +27,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Creates a vendor's machine with the settings of the process and queues for `devices` devices.
+    /// Creates a vendor's machine with the settings of the process and queues for `devices`
+    /// devices.
     ///
     /// # Errors
     /// Returns `not_initialised` if the address range for the memory cannot be reserved.

@@ -79,7 +79,8 @@ fn write(layout: Layout, device: usize) -> Result<Vec<u8>> {
     to.put([Some(356), Some(1428)], &ARCH_FEATURES.to_le_bytes()); // arch
     to.int(Some(360), Some(576), 1); // concurrentKernels
     to.int(Some(368), Some(584), pci_bus(device)); // pciBusID
-    to.size(Some(376), Some(1416), card.units.local_bytes as usize); // maxSharedMemoryPerMultiProcessor
+    // maxSharedMemoryPerMultiProcessor
+    to.size(Some(376), Some(1416), card.units.local_bytes as usize);
     to.int(Some(388), Some(400), 1); // canMapHostMemory
     to.put([Some(396), Some(1160)], card.gcn_arch_name.as_bytes());
     to.size(Some(712), Some(312), c_int::MAX as usize); // memPitch

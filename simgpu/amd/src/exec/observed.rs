@@ -4,8 +4,8 @@
 //! The barrier of the hardware counts waves, and EXEC does not tell whether an absent lane has
 //! returned or goes around the barrier in a branch: both are only masked. The rule is that of
 //! CUDA's `__syncthreads`, which HIP takes over: a thread may return before a barrier, but must not
-//! go around it. A lane that has returned runs nothing any more. It may be in EXEC again between the
-//! end of a branch and the end of the wave, but then accesses no memory. So an absent lane goes
+//! go around it. A lane that has returned runs nothing any more. It may be in EXEC again between
+//! the end of a branch and the end of the wave, but then accesses no memory. So an absent lane goes
 //! around the barrier if it comes to another barrier, or if it accesses memory together with all
 //! lanes that were at the barrier: the branches have then met again behind it. An absent lane that
 //! accesses memory without them may be on its way to an early return, which the compiler has placed

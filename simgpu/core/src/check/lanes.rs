@@ -282,7 +282,8 @@ impl Launch<'_> {
     }
 
     /// Acquires what unmarked stores released that other host threads recorded after the check of
-    /// these atomics. A store is recorded before it is made, so the atomics may have read its value.
+    /// these atomics. A store is recorded before it is made, so the atomics may have read its
+    /// value.
     #[inline(never)]
     pub(super) fn acquire_late(&self, order: &Order, who: &Place, access: Access, addresses: &[u64], lanes: u64) {
         fence(Ordering::SeqCst);

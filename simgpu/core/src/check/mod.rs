@@ -50,8 +50,8 @@ pub enum Access {
     AtomicLoad,
     /// A write that does not race with atomics.
     AtomicStore,
-    /// A plain read whose value a compare-and-swap compares (see [`race`](crate::race)): it does not
-    /// race with atomics, but it orders nothing.
+    /// A plain read whose value a compare-and-swap compares (see [`race`](crate::race)): it does
+    /// not race with atomics, but it orders nothing.
     ComparedLoad,
 }
 
@@ -226,8 +226,8 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// Says in which memories the instruction of an atomic store may be that of a plain one. A plain
-    /// store there does not race with an atomic load, and an atomic load that finds its value
+    /// Says in which memories the instruction of an atomic store may be that of a plain one. A
+    /// plain store there does not race with an atomic load, and an atomic load that finds its value
     /// acquires what the storing wave did before.
     #[must_use]
     pub fn with_unmarked_stores(mut self, unmarked: UnmarkedStores) -> Self {

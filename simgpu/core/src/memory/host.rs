@@ -50,8 +50,8 @@ impl Memory {
         false
     }
 
-    /// Whether the `bytes` bytes at `address` lie in a live allocation whose size is rounded up as on
-    /// a GPU.
+    /// Whether the `bytes` bytes at `address` lie in a live allocation whose size is rounded up as
+    /// on a GPU.
     pub fn holds_rounded(&self, address: u64, bytes: usize) -> bool {
         self.table().rounded(address, bytes as u64)
     }

@@ -16,15 +16,15 @@
 //!   the loads that it comes from, and these do not race with atomics
 //!   ([`ComparedLoad`](crate::check::Access::ComparedLoad)); they still race with plain stores. A
 //!   load that feeds no compare-and-swap stays a plain one, in whatever kernel it is. The
-//!   alternative is to keep a clash of a load with an atomic until its wave makes a compare-and-swap
-//!   on the same address. It needs no knowledge of the code, but loops that exit before their first
-//!   compare-and-swap (a maximum) never do, and an atomic that clashes with an earlier load does not
-//!   know which of several instructions made it.
-//! * On some targets an atomic store is the instruction of a plain one, whatever its scope and order
-//!   ([`UnmarkedStores`](crate::check::UnmarkedStores)). An atomic load that finds its value shows
-//!   what it is, and so does an earlier atomic of the same wave on the same address: a lock that is
-//!   taken by a compare-and-swap is often released by a store. Without either, a store counts as a
-//!   plain one, or a counter that is reset without a barrier would not be found.
+//!   alternative is to keep a clash of a load with an atomic until its wave makes a
+//!   compare-and-swap on the same address. It needs no knowledge of the code, but loops that exit
+//!   before their first compare-and-swap (a maximum) never do, and an atomic that clashes with an
+//!   earlier load does not know which of several instructions made it.
+//! * On some targets an atomic store is the instruction of a plain one, whatever its scope and
+//!   order ([`UnmarkedStores`](crate::check::UnmarkedStores)). An atomic load that finds its value
+//!   shows what it is, and so does an earlier atomic of the same wave on the same address: a lock
+//!   that is taken by a compare-and-swap is often released by a store. Without either, a store
+//!   counts as a plain one, or a counter that is reset without a barrier would not be found.
 
 pub(crate) mod atomic_order;
 pub(crate) mod tag;

@@ -58,8 +58,8 @@ impl Track<'_> {
         None
     }
 
-    /// Returns the word of the last write to the granule at `offset`, if it was a plain store that is
-    /// not ordered before `me` by barriers.
+    /// Returns the word of the last write to the granule at `offset`, if it was a plain store that
+    /// is not ordered before `me` by barriers.
     ///
     /// # Safety
     ///

@@ -122,7 +122,8 @@ pub(super) struct Parked<S> {
     own: OwnWork,
 }
 
-/// Counts a thread as one that runs or starts groups that are not held, or as none, while it exists.
+/// Counts a thread as one that runs or starts groups that are not held, or as none, while it
+/// exists.
 pub(super) struct Counted<'a> {
     working: &'a AtomicUsize,
     works: bool,

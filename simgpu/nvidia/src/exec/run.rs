@@ -50,7 +50,8 @@ pub fn run(warp: &mut Warp, env: &mut Env<'_>, executed: &mut u64) -> Pause {
 }
 
 impl Turn {
-    /// Runs steps until the turn ends. With `OBSERVED`, [`observed`](super::observed) looks at each.
+    /// Runs steps until the turn ends. With `OBSERVED`, [`observed`](super::observed) looks at
+    /// each.
     fn steps<const OBSERVED: bool>(&mut self, warp: &mut Warp, env: &mut Env<'_>) -> Pause {
         let steps = &env.program.steps[..];
         loop {

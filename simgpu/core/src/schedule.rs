@@ -135,6 +135,7 @@ impl Schedule {
             work,
             states,
             next: AtomicU64::new(0),
+            started: AtomicU64::new(0),
             groups,
             threads: self.threads as u64,
             failed: AtomicBool::new(false),
@@ -195,7 +196,9 @@ impl<S> States<S> {
 struct Launch<'a, W: Groups> {
     work: &'a W,
     states: &'a States<W::State>,
+    /// The first group that no thread has claimed.
     next: AtomicU64,
+    started: AtomicU64,
     groups: u64,
     threads: u64,
     failed: AtomicBool,
@@ -221,6 +224,7 @@ impl<W: Groups> Launch<'_, W> {
                 })
             {
                 parked_next = true;
+                self.started.fetch_add(1, Ordering::SeqCst);
                 self.work.start(&mut state, group);
                 let progress = self.work.run(&mut state, &self.parked.first_turn());
                 self.parked.changed();
@@ -229,18 +233,17 @@ impl<W: Groups> Launch<'_, W> {
                     Ok(Progress::Paused) => {
                         let slot = Slot::new(std::mem::replace(&mut state, new()));
                         self.parked.add(self.work.bytes(&slot.state));
-                        self.visit(slot, !range.is_empty());
+                        self.visit(slot);
                     }
                     Err(error) => self.fail(error),
                 }
                 beat();
             } else {
                 parked_next = false;
-                let claimed = !range.is_empty();
-                let startable = claimed || self.next.load(Ordering::Relaxed) < self.groups;
+                let startable = !range.is_empty() || self.next.load(Ordering::Relaxed) < self.groups;
                 let _visits = (!startable || self.parked.is_full()).then(|| self.parked.visits());
                 match self.parked.take(startable, &self.failed) {
-                    Some(slot) => self.visit(slot, claimed),
+                    Some(slot) => self.visit(slot),
                     None if startable => {}
                     None => break,
                 }
@@ -250,15 +253,15 @@ impl<W: Groups> Launch<'_, W> {
     }
 
     /// Runs a turn of a group that may be waiting, and parks it again if it has not ended.
-    /// `claimed` says whether the thread has claimed groups that it has not started.
-    fn visit(&self, mut slot: Slot<W::State>, claimed: bool) {
+    fn visit(&self, mut slot: Slot<W::State>) {
         match slot.turn(self.work, &self.parked) {
             Ok(Progress::Ended) => {
                 self.parked.ended();
                 self.states.put(slot.state);
             }
             Ok(Progress::Paused) => {
-                let unstarted = claimed || self.next.load(Ordering::Relaxed) < self.groups;
+                // Threads may have claimed groups and not started them.
+                let unstarted = self.started.load(Ordering::SeqCst) < self.groups;
                 if self.parked.park(slot, unstarted) {
                     self.stop();
                 }

@@ -10,6 +10,7 @@
 //!
 //! [`SiteCache`]: crate::check::SiteCache
 
+use crate::check::part::Part;
 use crate::check::{Access, Place, lanes_of};
 use crate::memory::{Kind, Table};
 use std::cell::{Cell, RefCell};
@@ -99,13 +100,14 @@ pub(crate) fn access(table: &Table, who: &Place, site: u32, access: Access, mask
     WATCH.with_borrow_mut(|watch| {
         for lane in lanes_of(mask) {
             let address = addresses[lane as usize];
-            let inside = |end: u64| address.checked_add(bytes.into()).is_some_and(|stop| stop <= end);
-            let Some(found) = table.find(address).filter(|found| inside(found.base + found.bytes)) else { continue };
+            // What lies outside is not accessed.
+            let Some(found) = table.reached(address, bytes.into()) else { continue };
+            let Some(Part { address, bytes, .. }) = Part::of(found.range(), address, bytes.into()) else { continue };
             if access.reads() && found.kind.writable() {
                 watch.seen.host |= found.kind == Kind::Pinned;
                 let polls = &mut watch.seen.polls;
                 if polls.len() < POLLS && !polls.iter().any(|poll| (poll.site, poll.address) == (site, address)) {
-                    polls.push(Poll { who: *who, lane, site, address, bytes });
+                    polls.push(Poll { who: *who, lane, site, address, bytes: bytes as u32 });
                 }
             }
             if access.writes() && found.kind.writable() {
@@ -117,15 +119,15 @@ pub(crate) fn access(table: &Table, who: &Place, site: u32, access: Access, mask
 
 impl Watch {
     /// Compares what was written to these bytes before, and remembers their values.
-    fn writes(&mut self, address: u64, bytes: u32) {
-        let overlaps = |(at, was): &(u64, Vec<u8>)| *at < address + u64::from(bytes) && address < at + was.len() as u64;
+    fn writes(&mut self, address: u64, bytes: usize) {
+        let overlaps = |(at, was): &(u64, Vec<u8>)| *at < address + bytes as u64 && address < at + was.len() as u64;
         let mut known = false;
         for earlier in self.before.iter().filter(|earlier| overlaps(earlier)) {
             self.seen.changed |= differs(earlier.0, &earlier.1);
-            known |= earlier.0 == address && earlier.1.len() == bytes as usize;
+            known |= earlier.0 == address && earlier.1.len() == bytes;
         }
         if !known && !self.seen.changed {
-            let was = (0..u64::from(bytes)).map(|i| read(address + i)).collect();
+            let was = (0..bytes as u64).map(|i| read(address + i)).collect();
             self.before.push((address, was));
         }
     }
@@ -141,4 +143,35 @@ fn read(address: u64) -> u8 {
     // arena stays mapped. Other threads may write it at the same time, as for every access of a
     // simulated kernel; a volatile read takes whichever value is there.
     unsafe { (address as *const u8).read_volatile() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+
+    #[test]
+    fn an_access_that_lies_partly_in_memory_counts() {
+        let memory = Memory::new(64 << 20).unwrap();
+        let table = memory.table();
+        for kind in [Kind::Device, Kind::Pinned] {
+            let at = memory.alloc(400, kind, "").unwrap();
+            let table = memory.table();
+            let seen = |made: Access, value: Option<u8>| {
+                let make = || {
+                    access(&table, &Place::default(), 0, made, 1, &[at + 392], 16);
+                    // SAFETY: the byte lies in the allocation.
+                    value.inspect(|value| unsafe { ((at + 399) as *mut u8).write_volatile(*value) });
+                };
+                during(make).1
+            };
+            assert!(seen(Access::Store, Some(1)).changed);
+            assert!(!seen(Access::Store, Some(1)).changed);
+            let read = seen(Access::Load, None);
+            assert_eq!((read.changed, read.host), (false, kind == Kind::Pinned));
+            assert_eq!(read.polls.iter().map(|poll| (poll.address, poll.bytes)).collect::<Vec<_>>(), [(at + 392, 8)]);
+        }
+        let ((), seen) = during(|| access(&table, &Place::default(), 0, Access::Store, 1, &[64], 16));
+        assert!(!seen.changed && seen.polls.is_empty());
+    }
 }

@@ -49,6 +49,13 @@ fn an_access_fails_beyond_the_rounding_of_its_allocation() {
         assert_eq!(fails(&[at, at + 404, at + 600]), Some(FaultKind::Address));
         assert_eq!(fails(&[at + 600, at + 404]), Some(FaultKind::Address));
     }
+    // The launch's error names the first lane that fails, and not one that only over-reads.
+    let findings = like_a_card();
+    let launch = Launch::new("kernel", &memory, &findings, 1, false);
+    let (mask, addresses) = lanes(&[at, at + 404, full + 512]);
+    launch.check(&HERE, Access::Load, 0, mask, &addresses, 4, 4, &mut SiteCache::default(), &Names);
+    let message = launch.outcome(Ok(()), &ALL).unwrap_err().to_string();
+    assert!(message.contains("l2: a load") && message.contains("past the end of allocation #2"), "{message}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache, Violatio
 use crate::finding::FindingKind;
 use crate::memory::{Allocation, Named};
 use crate::race::atomic_order::Order;
-use crate::race::{Earlier, tag, unmarked};
+use crate::race::{Earlier, excused, tag};
 use crate::watch;
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,17 +63,28 @@ impl Wrong {
 pub(crate) struct Outside {
     beyond: Wrong,
     over: Wrong,
+    /// Those after which a card reports an error.
+    violating: Wrong,
 }
 
 impl Outside {
-    pub(crate) fn add(&mut self, kind: FindingKind, lane: u32, say: impl FnOnce() -> (Named, String)) {
+    pub(crate) fn add(
+        &mut self,
+        kind: FindingKind,
+        violates: bool,
+        lane: u32,
+        say: impl Fn() -> (Named, String) + Copy,
+    ) {
         let wrong = if kind == FindingKind::OverRead { &mut self.over } else { &mut self.beyond };
         wrong.add(lane, say);
+        if violates {
+            self.violating.add(lane, say);
+        }
     }
 
-    /// See [`Wrong::note`]; an over-read is not a violation.
+    /// See [`Wrong::note`].
     pub(crate) fn note(&self, violation: Violation, launch: &Launch<'_>, subject: &Subject<'_>) {
-        self.beyond.note(violation, launch, subject);
+        self.violating.note(violation, launch, subject);
     }
 
     /// See [`Wrong::tell`].
@@ -112,8 +123,7 @@ impl Launch<'_> {
         let (mut lanes, mut parts, mut clipped) = (wave.mask, 0, 0);
         // Atomics of the vendor's library order nothing that the program may rely on.
         let mut silent = 0;
-        let mut violation = None;
-        let mut outside = Outside::default();
+        let (mut outside, mut forbidden) = <(Outside, Outside)>::default();
         let (mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong)>::default();
         for lane in lanes_of(doubtful) {
             let address = wave.addresses[lane as usize];
@@ -127,9 +137,6 @@ impl Launch<'_> {
             let inside = cache.holds(self.id, address) && length <= cache.end - address;
             if !inside {
                 lanes &= !(1 << lane);
-                if !self.table.rounded(address, length) {
-                    violation = Some(Violation::Outside);
-                }
                 let part = self.check_outside(wave, lane, cache, &mut outside);
                 clipped |= u64::from(part.is_some() || !writes) << lane;
                 let Some(part) = part else { continue };
@@ -138,8 +145,7 @@ impl Launch<'_> {
             }
             if writes && !cache.writable {
                 lanes &= !(1 << lane);
-                violation.get_or_insert(Violation::ReadOnly);
-                outside.add(FindingKind::OutOfBounds, lane, || {
+                forbidden.add(FindingKind::OutOfBounds, true, lane, || {
                     self.said(address, length, |place| format!("is {place}, which kernels may only read"))
                 });
                 continue;
@@ -179,11 +185,11 @@ impl Launch<'_> {
             }
         }
         let subject = Subject { who, access, site: wave.site, bytes, lane: 0, describe: wave.describe, more: 0 };
-        if let Some(violation) = violation {
-            outside.note(violation, self, &subject);
-        }
+        outside.note(Violation::Outside, self, &subject);
+        forbidden.note(Violation::ReadOnly, self, &subject);
         crooked.note(Violation::Misaligned, self, &subject);
         outside.tell(self, &subject);
+        forbidden.tell(self, &subject);
         crooked.tell(FindingKind::Misaligned, self, &subject);
         unwritten.tell(FindingKind::UninitialisedRead, self, &subject);
         raced.tell(FindingKind::Race, self, &subject);
@@ -206,7 +212,7 @@ impl Launch<'_> {
         let reached = self.table.reached(address, bytes);
         let error = |found: &Arc<Allocation>| global_error(wave.access, &found.range(), address, bytes);
         let kind = reached.map_or(FindingKind::OutOfBounds, error);
-        outside.add(kind, lane, || {
+        outside.add(kind, !self.table.rounded(address, bytes), lane, || {
             let named = self.memory.name(address, bytes);
             let what = format!("is {}", named.place);
             (named, what)
@@ -263,7 +269,7 @@ impl Launch<'_> {
                 atomic: clash.other & tag::ATOMIC != 0,
                 address: wave.addresses[lane as usize],
             };
-            if races && self.unmarked().global && unmarked(self.order(), wave.who, wave.access, &earlier) {
+            if races && self.unmarked().global && excused(self.order(), wave.who, wave.access, &earlier) {
                 if !wave.access.writes() {
                     // SAFETY: guaranteed by the caller; the block was switched to granules.
                     unsafe { self.track.admit(clash.offset) };
@@ -295,7 +301,7 @@ impl Launch<'_> {
             let place = tag::place(stored);
             if !order.ordered(&place, false, false, who) {
                 let earlier = Earlier { place: &place, was: Access::Store, atomic: false, address };
-                unmarked(Some(order), who, access, &earlier);
+                excused(Some(order), who, access, &earlier);
             }
         }
     }

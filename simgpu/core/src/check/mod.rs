@@ -226,6 +226,13 @@ impl<'a> Launch<'a> {
         }
     }
 
+    /// Sets the number of bytes in units of which the card allocates local memory.
+    #[must_use]
+    pub fn with_local_unit(mut self, local_unit: u32) -> Self {
+        self.local_unit = local_unit;
+        self
+    }
+
     /// Says in which memories the instruction of an atomic store may be that of a plain one. A
     /// plain store there does not race with an atomic load, and an atomic load that finds its value
     /// acquires what the storing wave did before.

@@ -62,8 +62,9 @@ pub fn global_error(access: Access, memory: &Range<u64>, address: u64, bytes: u6
 /// `part` returns the part of a lane with the place of its first byte in this process.
 ///
 /// # Safety
-/// The bytes of every part may be accessed as `access` does. `make` accesses at most [`MOST_BYTES`]
-/// bytes at the place of a lane in `clipped`.
+/// `part` returns a part of the lane's access, so that it ends within [`MOST_BYTES`] bytes of the
+/// access's beginning, and a place at which its bytes may be accessed as `access` does. `make`
+/// accesses at most [`MOST_BYTES`] bytes at the place of a lane in `clipped`.
 #[cold]
 pub unsafe fn apart<const LANES: usize>(
     access: Access,
@@ -78,7 +79,7 @@ pub unsafe fn apart<const LANES: usize>(
     for (lane, copy) in copies.iter_mut().enumerate().filter(|(lane, _)| clipped >> lane & 1 != 0) {
         let copy = copy.as_mut_ptr();
         places[lane] = copy;
-        // An access is at most as long as its copy, so the part lies within the copy.
+        // The caller promises that the part lies within the copy.
         parts[lane] = part(lane).map(|(part, place)| (place, copy.wrapping_add(part.skipped), part.bytes));
         if access.reads()
             && let Some((place, copy, bytes)) = parts[lane]
@@ -97,12 +98,6 @@ pub unsafe fn apart<const LANES: usize>(
 }
 
 impl Launch<'_> {
-    /// Sets the number of bytes in units of which the card allocates local memory.
-    pub fn with_local_unit(mut self, local_unit: u32) -> Self {
-        self.local_unit = local_unit;
-        self
-    }
-
     /// Returns the part of an access to global memory that one live allocation contains, unless the
     /// access may not be made there.
     pub fn part(&self, access: Access, address: u64, bytes: u32) -> Option<Part> {

@@ -33,26 +33,7 @@ impl Launch<'_> {
             message,
         });
     }
-}
 
-impl Subject<'_> {
-    /// Returns the sentence of a finding.
-    pub(super) fn message(&self, what: &str) -> String {
-        let instruction = self.describe.instruction(self.site);
-        let thread = self.describe.thread(self.who, self.lane);
-        let (access, bytes) = (self.access.noun(), self.bytes);
-        let plural = if bytes == 1 { "" } else { "s" };
-        let mut message = format!("{instruction}, {thread}: {access} of {bytes} byte{plural} {what}");
-        match self.more {
-            0 => {}
-            1 => message += " (and so does another lane of the wave)",
-            more => message += &format!(" (and so do {more} more lanes of the wave)"),
-        }
-        message
-    }
-}
-
-impl Launch<'_> {
     /// Reports a barrier that `lanes` of the wave at `who` go around: others of the wave wait at
     /// it, and these lanes come to another one or run on behind it. Threads that return before a
     /// barrier do not go around it.
@@ -71,6 +52,23 @@ impl Launch<'_> {
             buffer: String::new(),
             offset: 0,
         });
+    }
+}
+
+impl Subject<'_> {
+    /// Returns the sentence of a finding.
+    pub(super) fn message(&self, what: &str) -> String {
+        let instruction = self.describe.instruction(self.site);
+        let thread = self.describe.thread(self.who, self.lane);
+        let (access, bytes) = (self.access.noun(), self.bytes);
+        let plural = if bytes == 1 { "" } else { "s" };
+        let mut message = format!("{instruction}, {thread}: {access} of {bytes} byte{plural} {what}");
+        match self.more {
+            0 => {}
+            1 => message += " (and so does another lane of the wave)",
+            more => message += &format!(" (and so do {more} more lanes of the wave)"),
+        }
+        message
     }
 }
 

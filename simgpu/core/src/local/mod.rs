@@ -10,7 +10,7 @@ use crate::check::{Access, Checked, Describe, LANES, Launch, Place, Violation};
 use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::atomic_order::Order;
-use crate::race::{Earlier, unmarked};
+use crate::race::{Earlier, excused};
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
 use std::ops::Range;
@@ -259,7 +259,6 @@ impl Local {
             |at: i64| Named { buffer: buffer.clone(), offset: at, place: format!("at byte {at} of the {buffer}") };
         let said = |at: i64, what: String| (named(at), what);
         let (mut lanes, mut parts, mut clipped) = (mask, 0, 0);
-        let mut violated = false;
         let mut outside = Outside::default();
         let (mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong)>::default();
         for lane in lanes_of(mask) {
@@ -269,10 +268,10 @@ impl Local {
             let (mut at, mut count) = (address as usize, bytes);
             if at + bytes > self.bytes {
                 lanes &= !(1 << lane);
-                violated |= at + bytes > self.bytes.next_multiple_of(launch.local_unit() as usize);
                 let kind =
                     error(access, &(0..self.bytes as u64), launch.local_unit().into(), signed as u64, bytes as u64);
-                outside.add(kind, lane, || {
+                let violates = at + bytes > self.bytes.next_multiple_of(launch.local_unit() as usize);
+                outside.add(kind, violates, lane, || {
                     let reaches = if signed < 0 { "starts before its first byte" } else { "reaches beyond its end" };
                     said(signed, format!("is {}, and {reaches}", named(signed).place))
                 });
@@ -308,9 +307,7 @@ impl Local {
                 });
             }
         }
-        if violated {
-            outside.note(Violation::OutsideOwn, launch, subject);
-        }
+        outside.note(Violation::OutsideOwn, launch, subject);
         crooked.note(Violation::Misaligned, launch, subject);
         outside.tell(launch, subject);
         crooked.tell(FindingKind::Misaligned, launch, subject);
@@ -348,7 +345,7 @@ impl Local {
                 atomic: clash.atomic,
                 address: order_key(subject.who, bytes.start as u64),
             };
-            if races && launch.unmarked().local && unmarked(launch.order(), subject.who, subject.access, &earlier) {
+            if races && launch.unmarked().local && excused(launch.order(), subject.who, subject.access, &earlier) {
                 if !subject.access.writes() {
                     self.record.admit(at);
                 }

@@ -69,12 +69,13 @@ impl Queues {
     /// Runs a task at once in eager mode. Returns when it has ended, or waits for functions of the
     /// host alone, whose threads run it then.
     pub(super) fn eagerly<'a>(&'a self, mut state: MutexGuard<'a, State>, task: TaskId) {
+        let mut running = None;
         while self.mode == Mode::Eager && state.tasks.is_pending(task) {
-            match state.tasks.pick(&[task], Mode::Eager) {
-                Some(next) => state = self.run(state, next),
-                None if state.tasks.waits_for_calls_alone(task) => return,
-                None => self.ended.wait(&mut state),
+            let next = state.tasks.pick(&[task], Mode::Eager);
+            if next.is_none() && state.tasks.waits_for_calls_alone(task) {
+                return;
             }
+            state = self.run_or_wait(state, next, &mut running);
         }
     }
 }

@@ -34,7 +34,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use stream::Stream;
 use tasks::Tasks;
-use work::Failure;
+use work::{Failure, Running};
 
 /// When enqueued work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -127,16 +127,32 @@ impl Queues {
         mut targets: Vec<tasks::TaskId>,
         mode: Mode,
     ) -> MutexGuard<'a, State> {
+        let mut running = None;
         loop {
             targets.retain(|&task| state.tasks.is_pending(task));
             if targets.is_empty() {
                 return state;
             }
-            match state.tasks.pick(&targets, mode) {
-                Some(task) => state = self.run(state, task),
-                None => self.ended.wait(&mut state),
-            }
+            let next = state.tasks.pick(&targets, mode);
+            state = self.run_or_wait(state, next, &mut running);
         }
+    }
+
+    /// Runs a task, or waits for the end of another one if there is none. Between tasks that it
+    /// runs, the thread counts as running.
+    fn run_or_wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        task: Option<tasks::TaskId>,
+        running: &mut Option<Running>,
+    ) -> MutexGuard<'a, State> {
+        let Some(task) = task else {
+            *running = None;
+            self.ended.wait(&mut state);
+            return state;
+        };
+        running.get_or_insert_with(Running::new);
+        self.run(state, task)
     }
 
     /// Runs one task that is ready, or has it called by the thread of its stream.

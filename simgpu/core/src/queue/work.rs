@@ -102,24 +102,52 @@ impl fmt::Debug for Work {
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// How often [`RUNNING`] counts this thread.
+    static COUNTED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of threads that run work of a stream.
+/// The number of threads that run work of a stream, or are between two pieces of it.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
+/// The number of pieces of work that have ended.
+static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// The work that ran when this value was created, to ask whether there is other work.
+/// The work that ran when this value was created, to ask about other work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnWork(usize);
 
 impl OwnWork {
     /// Creates the value on the thread that runs a launch.
     pub(crate) fn new() -> Self {
-        Self(usize::from(inside_work()))
+        Self(COUNTED.get())
     }
 
     /// Whether other threads run work, which may change memory.
     pub(crate) fn others_run(self) -> bool {
         RUNNING.load(Ordering::SeqCst) > self.0
+    }
+
+    /// Returns the number of pieces of work that have ended, each of which may have changed memory.
+    pub(crate) fn ended() -> u64 {
+        ENDED.load(Ordering::SeqCst)
+    }
+}
+
+/// Counts the calling thread as one that runs work, while it exists: for a thread that runs one
+/// piece after the other, so that between two of them it does not look idle.
+pub(super) struct Running;
+
+impl Running {
+    pub(super) fn new() -> Self {
+        COUNTED.set(COUNTED.get() + 1);
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        COUNTED.set(COUNTED.get() - 1);
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -128,19 +156,22 @@ pub fn inside_work() -> bool {
     INSIDE.get()
 }
 
-struct Inside;
+struct Inside {
+    _running: Running,
+}
 
 impl Inside {
     fn enter() -> Self {
         INSIDE.set(true);
-        RUNNING.fetch_add(1, Ordering::SeqCst);
-        Self
+        Self { _running: Running::new() }
     }
 }
 
 impl Drop for Inside {
+    /// The end is counted while the work still counts as running, so that whoever finds no other
+    /// work afterwards also finds that it has ended.
     fn drop(&mut self) {
         INSIDE.set(false);
-        RUNNING.fetch_sub(1, Ordering::SeqCst);
+        ENDED.fetch_add(1, Ordering::SeqCst);
     }
 }

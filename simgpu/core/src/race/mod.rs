@@ -6,7 +6,6 @@
 //! whole blocks, else per granule ([`track`]). Every record is of an actual access, so no false
 //! clash is reported. A clash may be missed if a record was replaced, or if two host threads change
 //! a record at the same time.
-
 //!
 //! Two things in compiled code look like races and are not:
 //!
@@ -44,8 +43,8 @@ pub(crate) struct Earlier<'a> {
 }
 
 /// Whether the stores of a clash, in memory with unmarked stores, are atomic as far as can be seen.
-/// If the earlier access is such a store, it releases.
-pub(crate) fn unmarked(order: Option<&Order>, who: &Place, access: Access, earlier: &Earlier<'_>) -> bool {
+/// If the earlier access is such a store, the later one acquires what it released.
+pub(crate) fn excused(order: Option<&Order>, who: &Place, access: Access, earlier: &Earlier<'_>) -> bool {
     let &Earlier { place, was, atomic, address } = earlier;
     let made = |place: &Place| order.is_some_and(|order| order.made(place, address));
     let excused = match (access, was) {

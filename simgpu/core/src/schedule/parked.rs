@@ -8,8 +8,9 @@
 //!
 //! If all groups that have started repeat themselves, nothing that runs can release them: a
 //! deadlock. This is a proof and not a guess by time. A count of changes ([`Parked::changes`])
-//! ensures that no group did anything else while the others were found to repeat themselves.
-//! Groups that read memory of the host, or wait while other work runs, are never in a deadlock.
+//! ensures that no group did anything else, and no other work ended, while the others were found to
+//! repeat themselves. Groups that read memory of the host, or wait while other work runs, are never
+//! in a deadlock.
 
 use super::{Groups, Progress, States, Turn};
 use crate::queue::OwnWork;
@@ -36,6 +37,8 @@ const LOOKS: (u64, u64) = (4, 1 << 15);
 /// change it back must not be seen at the same moment each time.
 const PATIENCE: u32 = 13;
 const PATIENCES: u32 = 7;
+/// The number of polled places of a group that the message of a deadlock names.
+const POLLS: usize = 2;
 /// Host memory for the states of groups that wait, in bytes.
 const MEMORY: usize = 1 << 30;
 /// The pause before groups are visited again that all wait for the host or for other work.
@@ -111,7 +114,7 @@ pub(super) struct Parked<S> {
     held: AtomicU64,
     /// Threads that run, or may start, groups that are not held.
     working: AtomicUsize,
-    /// How often memory or the groups changed.
+    /// How often this launch changed memory or its groups.
     changes: AtomicU64,
     /// Whether a group of the launch has waited.
     waiting: AtomicBool,
@@ -154,7 +157,7 @@ impl<S> Slot<S> {
     /// Runs the group: watched turns that tell whether it waits and, if not, a long turn.
     pub(super) fn turn<W: Groups<State = S>>(&mut self, work: &W, parked: &Parked<S>) -> Result<Progress, W::Error> {
         for _ in 0..(self.long / LOOKS.1).max(LOOKS.0) {
-            let changes = parked.changes.load(Ordering::SeqCst);
+            let changes = parked.changes();
             let turn = Turn { steps: 0, patience: PATIENCE + self.looks % PATIENCES, watched: true };
             let (progress, seen) = watch::during(|| work.run(&mut self.state, &turn));
             if seen.changed {
@@ -185,7 +188,7 @@ impl<S> Slot<S> {
         let unsteady = seen.changed || seen.clock;
         self.seen.host |= seen.host;
         for poll in seen.polls {
-            if self.seen.polls.len() < 2 && !self.seen.polls.contains(&poll) {
+            if self.seen.polls.len() < POLLS && !self.seen.polls.contains(&poll) {
                 self.seen.polls.push(poll);
             }
         }
@@ -252,6 +255,12 @@ impl<S> Parked<S> {
         Turn { steps: FIRST, patience: u32::MAX, watched: false }
     }
 
+    /// Returns how often memory or the groups changed, or may have: by this launch, and by other
+    /// work. Neither count falls, so that if their sum is the same, both are.
+    fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst) + OwnWork::ended()
+    }
+
     /// Records that a group may have changed memory, or has ended.
     #[inline]
     pub(super) fn changed(&self) {
@@ -298,7 +307,9 @@ impl<S> Parked<S> {
     pub(super) fn park(&self, mut slot: Slot<S>, unstarted: bool) -> bool {
         let mut queue = self.queue.lock();
         let Queue { slots, calm, deadlock } = &mut *queue;
-        let changes = self.changes.load(Ordering::SeqCst);
+        // Asked before the number of changes, which includes work that ends after the question.
+        let others = self.own.others_run();
+        let changes = self.changes();
         if calm.changes != changes {
             *calm = Calm { changes, ..Calm::default() };
         }
@@ -312,7 +323,7 @@ impl<S> Parked<S> {
             && self.working.load(Ordering::SeqCst) == 0
             && (!unstarted || self.is_full())
             && deadlock.is_none();
-        let may_be_released = calm.host || all_wait && self.own.others_run();
+        let may_be_released = calm.host || others;
         slots.push_back(slot);
         self.more.notify_one();
         if !all_wait {

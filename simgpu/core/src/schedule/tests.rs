@@ -1,8 +1,13 @@
 //! Groups that wait for each other, as small programs over a shared memory.
 
 use super::*;
+use crate::finding::Fault;
+use crate::queue::{Mode, Queues, Work};
 use crate::watch;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::mpsc::channel;
+use std::thread;
 
 /// What a group does, step by step; a step that waits is repeated.
 #[derive(Clone, Copy)]
@@ -16,11 +21,11 @@ enum Step {
     Set(usize, u32),
     Add(usize, u32),
     /// Reads a word that is not changed, for this number of steps.
-    Work(u32),
+    Busy(u32),
     Fail,
 }
 
-use Step::{Add, Fail, Set, Try, Wait, WaitWithClock, Work};
+use Step::{Add, Busy, Fail, Set, Try, Wait, WaitWithClock};
 
 struct Programs<'a> {
     words: &'a [AtomicU32],
@@ -83,7 +88,7 @@ impl Groups for Programs<'_> {
                     watch::has_effect();
                     true
                 }
-                Work(count) => {
+                Busy(count) => {
                     state.tries += 1;
                     state.tries >= count
                 }
@@ -160,7 +165,7 @@ fn a_barrier_of_all_groups() {
 
 #[test]
 fn what_can_never_go_on_is_a_deadlock() {
-    let never = |group| if group == 3 { vec![Wait(0, 1)] } else { vec![Work(10)] };
+    let never = |group| if group == 3 { vec![Wait(0, 1)] } else { vec![Busy(10)] };
     assert_eq!(run(20, 20, never), Err(Error::Deadlock { groups: 1, full: None }));
     let each_other = |group| if group == 0 { vec![Wait(0, 1), Set(1, 1)] } else { vec![Wait(1, 1), Set(0, 1)] };
     assert_eq!(run(2, 2, each_other), Err(Error::Deadlock { groups: 2, full: None }));
@@ -184,6 +189,32 @@ fn a_wait_that_ends_by_itself_is_none() {
 }
 
 #[test]
+fn work_that_ends_has_released_those_that_wait() {
+    // The first group waits for other work, and the second for the first. The work may end at any
+    // moment between turns of either.
+    for _ in 0..100 {
+        let words: Arc<[AtomicU32; 2]> = Arc::default();
+        let (begin, begun) = channel();
+        let releases = words.clone();
+        let other = thread::spawn(move || {
+            let work = Work::new(move || {
+                begin.send(()).map_err(|e| Fault::new(e.to_string()))?;
+                thread::sleep(Duration::from_micros(300));
+                releases[0].store(1, Ordering::SeqCst);
+                Ok(())
+            });
+            let queues = Queues::new(1, Mode::Eager);
+            queues.enqueue(queues.legacy(0)?, work)
+        });
+        begun.recv().unwrap();
+        let program = |group| if group == 0 { vec![Wait(0, 1), Set(1, 1)] } else { vec![Wait(1, 1)] };
+        let programs = Programs { words: &words[..], program: &program, bytes: 100 };
+        assert_eq!(Schedule::new(1).unwrap().run(2, 2, &States::new(), &programs), Ok(()));
+        assert_eq!(other.join().unwrap(), Ok(()));
+    }
+}
+
+#[test]
 fn groups_that_have_no_place_do_not_start() {
     let last = |group| if group == 29 { vec![Set(0, 1)] } else { vec![Wait(0, 1)] };
     assert_eq!(run(30, 30, last).unwrap()[0], 1);
@@ -192,6 +223,11 @@ fn groups_that_have_no_place_do_not_start() {
     let programs = Programs { words: &words, program: &last, bytes: 100 };
     let outcome = alone.run(30, 20, &States::new(), &programs);
     assert_eq!(outcome, Err(Error::Deadlock { groups: 20, full: Some(Full::Card(20)) }));
+    // With more threads, a few more may start than have a place.
+    for threads in [2, 5] {
+        let outcome = Schedule::new(threads).unwrap().run(30, 10, &States::new(), &programs);
+        assert!(matches!(outcome, Err(Error::Deadlock { groups: 10..=15, full: Some(_) })), "{outcome:?}");
+    }
     // Nor do groups for which there is no host memory.
     let programs = Programs { words: &words, program: &last, bytes: 100 << 20 };
     let outcome = alone.run(30, 20, &States::new(), &programs);
@@ -200,6 +236,6 @@ fn groups_that_have_no_place_do_not_start() {
 
 #[test]
 fn a_failure_ends_a_launch_whose_groups_wait() {
-    let program = |group| if group == 30 { vec![Work(5000), Fail] } else { vec![Wait(0, 1)] };
+    let program = |group| if group == 30 { vec![Busy(5000), Fail] } else { vec![Wait(0, 1)] };
     assert_eq!(run(40, 40, program), Err(Error::Failed(30)));
 }

@@ -1,12 +1,11 @@
 //! The memory operation of an instruction, independent of which memory it accesses.
 
 use crate::exec::{LANES, Place, Program, Warp};
+pub use isobit_simgpu_core::check::part::MOST_BYTES;
 use isobit_simgpu_core::check::{Access, lanes_of};
 
 /// Maximum registers that one lane moves.
 pub const MOST: usize = 8;
-/// Maximum bytes that one lane moves.
-pub const MOST_BYTES: usize = 32;
 
 /// The memory operation of an instruction.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ pub struct Engine<S> {
     pub memory: Arc<Memory>,
     /// The collector of findings.
     pub findings: Arc<Findings>,
-    /// The time that kernels read; it advances with executed instructions.
+    /// The time that kernels read; the number of times that it was read.
     pub clock: AtomicU64,
     schedule: Schedule,
     states: States<S>,

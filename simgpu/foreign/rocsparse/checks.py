@@ -160,18 +160,17 @@ def products_with_matrices():
 
             def csrgemm():
                 left, right, info = csr(a), csr(b), made("mat_info")
-                descr, none, size = descriptor(), None, (a.shape[0], b.shape[1], a.shape[1])
+                descr, size = descriptor(), (a.shape[0], b.shape[1], a.shape[1])
                 head = (HANDLE, NONE, NONE, *size)
                 room = workspace(f"{letter}csrgemm_buffer_size", *head, alpha, descr, a.nnz, *left[1:], descr, b.nnz,
-                                 *right[1:], none, none, 0, none, none, info)
-                pointers, count = Room(a.shape[0] + 1, np.int32), np.int32(0)
-                cell = ctypes.c_int()
-                call("csrgemm_nnz", *head, descr, a.nnz, *left[1:], descr, b.nnz, *right[1:], none, 0, none, none,
+                                 *right[1:], None, None, 0, None, None, info)
+                pointers, cell = Room(a.shape[0] + 1, np.int32), ctypes.c_int()
+                call("csrgemm_nnz", *head, descr, a.nnz, *left[1:], descr, b.nnz, *right[1:], None, 0, None, None,
                      descr, pointers, ctypes.byref(cell), info, room)
                 count = cell.value
                 data, indices = Room(count, dtype), Room(count, np.int32)
-                call(f"{letter}csrgemm", *head, alpha, descr, a.nnz, *left, descr, b.nnz, *right, none, none, 0, none,
-                     none, none, descr, data, pointers, indices, info, room)
+                call(f"{letter}csrgemm", *head, alpha, descr, a.nnz, *left, descr, b.nnz, *right, None, None, 0, None,
+                     None, None, descr, data, pointers, indices, info, room)
                 got = sparse.csr_matrix((data.get(), indices.get(), pointers.get()), (a.shape[0], b.shape[1]))
                 full = [m.toarray().astype(np.complex128) for m in (a, b)]
                 close(got.toarray(), alpha * (full[0] @ full[1]), abs(full[0]) @ abs(full[1]))

@@ -6,9 +6,9 @@ use crate::candle::sources::{mirror, write_changed};
 use crate::candle::suites::{FINDING, reason, result};
 use crate::setup::{NVRTC, NVRTC_VARIABLE};
 use crate::shell::{self, cargo, root, target_dir};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,7 +45,8 @@ pub fn run(simulators: &Path) -> Result<()> {
     // The ignored tests run alone, as their messages ask for.
     let (all, alone) = (tests(&[])?, tests(&["--ignored"])?);
     let unknown = list.iter().filter(|of| of.kind != "finding" && !all.iter().any(|test| test == of.name));
-    let mut outcome = Outcome { wrong: unknown.map(|of| format!("there is no test {}", of.name)).collect(), passed: 0 };
+    let wrong = unknown.map(|of| format!("there is no test {}", of.name)).collect();
+    let mut outcome = Outcome { passed: 0, wrong, found: BTreeSet::new() };
     let is_skipped = |test: &str| list.iter().any(|of| of.kind == "skipped" && of.name == test);
     let (ran, ignored): (Vec<&str>, Vec<&str>) = all
         .iter()
@@ -57,6 +58,9 @@ pub fn run(simulators: &Path) -> Result<()> {
     for test in ignored {
         outcome.add(on_device().args(["--ignored", "--exact", test]), &[test], &list)?;
     }
+    for of in list.iter().filter(|of| of.kind == "finding" && !outcome.found.contains(of.name)) {
+        outcome.wrong.push(format!("{LIST} lists a finding that there is not any more: {}", of.name));
+    }
     for of in list.iter().filter(|of| of.kind != "finding") {
         eprintln!("  {} as listed: {}: {}", of.kind, of.name, of.reason);
     }
@@ -66,13 +70,15 @@ pub fn run(simulators: &Path) -> Result<()> {
 }
 
 /// The results of the tests.
-struct Outcome {
+struct Outcome<'a> {
     passed: usize,
     wrong: Vec<String>,
+    /// The findings of the list that there were.
+    found: BTreeSet<&'a str>,
 }
 
-impl Outcome {
-    fn add(&mut self, command: &mut Command, tests: &[&str], list: &[Listed]) -> Result<()> {
+impl<'a> Outcome<'a> {
+    fn add(&mut self, command: &mut Command, tests: &[&str], list: &[Listed<'a>]) -> Result<()> {
         let output = command.output().context("the tests do not start")?;
         let (printed, messages) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let results: BTreeMap<&str, &str> = printed.lines().filter_map(result).collect();
@@ -86,12 +92,16 @@ impl Outcome {
                 None => self.wrong.push(format!("{test} was not run to its end ({})", output.status)),
             }
         }
-        // The last line is the number of findings.
-        let is_number = |said: &str| said.starts_with(|c: char| c.is_ascii_digit());
-        let known =
-            |said: &&str| is_number(said) || list.iter().any(|of| of.kind == "finding" && said.starts_with(of.name));
-        let findings = messages.lines().filter_map(|line| line.strip_prefix(FINDING)).filter(|said| !known(said));
-        self.wrong.extend(findings.map(|finding| format!("a finding: {finding}")));
+        for said in messages.lines().filter_map(|line| line.strip_prefix(FINDING)) {
+            // The last line is the number of findings.
+            if said.starts_with(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            match list.iter().find(|of| of.kind == "finding" && said.starts_with(of.name)) {
+                Some(of) => _ = self.found.insert(of.name),
+                None => self.wrong.push(format!("a finding: {said}")),
+            }
+        }
         Ok(())
     }
 }
@@ -109,7 +119,8 @@ fn package() -> Result<PathBuf> {
 
 /// Copies the package into a workspace of its own, with the versions that it was tested with.
 fn lay_out(package: &Path) -> Result<PathBuf> {
-    let folder = target_dir().join("cudarc");
+    // The folder of the registry carries the version, as the lock file that is kept here must.
+    let folder = target_dir().join(package.file_name().context("cudarc is in no folder")?);
     mirror(package, &folder.join("source"))?;
     write_changed(&folder.join("Cargo.toml"), b"[workspace]\nmembers = [\"source\"]\nresolver = \"2\"\n")?;
     let lock = package.join("Cargo.lock");
@@ -128,12 +139,9 @@ fn build(folder: &Path) -> Result<PathBuf> {
     let messages = shell::output(&mut build)?;
     let programs = messages.lines().filter_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
-        (message["target"]["name"] == "cudarc").then(|| Some(PathBuf::from(message["executable"].as_str()?)))?
+        message["executable"].as_str().filter(|_| message["target"]["name"] == "cudarc").map(PathBuf::from)
     });
-    match programs.collect::<Vec<_>>().pop() {
-        Some(program) => Ok(program),
-        None => bail!("cargo built no tests of cudarc"),
-    }
+    programs.last().context("cargo built no tests of cudarc")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod rocm_device_libs;
 use common::Card;
 use isobit_simgpu_amd::isa::Arch;
 use isobit_simgpu_core::finding::FindingKind;
-use isobit_simgpu_core::print::Stream;
+use isobit_simgpu_core::print::{Output, Stream};
 use printing::TEXT;
 use std::collections::HashMap;
 use std::path::Path;
@@ -37,8 +37,7 @@ fn card(arch: Arch, mechanism: Mechanism, options: &[String]) -> Card {
         COMPILED.lock().expect("no panic meanwhile").entry((arch.name(), options.join(" "))).or_default().clone();
     let image = compiled.get_or_init(|| common::compile_with(&source, arch, &options));
     let card = Card::with(arch, image, 4, 0);
-    card.gpu.output().hold();
-    card
+    Card { gpu: card.gpu.with_output(Output::held(usize::MAX)), ..card }
 }
 
 /// Code objects by target and options.

@@ -51,9 +51,7 @@ impl HostCall {
     pub fn data(&self) -> *mut c_void {
         self.data.get()
     }
-}
 
-impl HostCall {
     fn new<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Result<Self, C> {
         let Some(func) = func else { bail!(C, INVALID_VALUE, "the function is null") };
         Ok(Self { func, data: Data(data) })

@@ -73,6 +73,12 @@ impl Gpu {
         Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments, services })
     }
 
+    /// Makes kernels print to this output, instead of to one that prints at once.
+    #[must_use]
+    pub fn with_output(self, output: Output) -> Self {
+        Self { services: self.services.with_output(output), ..self }
+    }
+
     /// Returns where kernels print. As with the real runtime, that happens while they run, or when
     /// they end if they are compiled with `-mprintf-kind=buffered`.
     pub fn output(&self) -> &Output {

@@ -50,6 +50,10 @@ impl Services {
         Self { memory, output: Output::at_once(), host_calls: Mutex::default(), records: Mutex::default() }
     }
 
+    pub(crate) fn with_output(self, output: Output) -> Self {
+        Self { output, ..self }
+    }
+
     pub(crate) fn output(&self) -> &Output {
         &self.output
     }

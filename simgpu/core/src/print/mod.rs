@@ -87,12 +87,12 @@ pub fn format<A: Arguments>(format: &[u8], arguments: &mut A) -> Printed {
 
 /// Returns the text of a conversion. Returns `None` if an argument is missing, or if the text would
 /// be unreasonably long.
-fn convert(conversion: &Conversion, taken: &mut u32, arguments: &mut impl Arguments) -> Option<Vec<u8>> {
-    let mut amount = |amount: Amount, arguments: &mut _| -> Option<Option<i32>> {
+fn convert<A: Arguments>(conversion: &Conversion, taken: &mut u32, arguments: &mut A) -> Option<Vec<u8>> {
+    let mut amount = |amount: Amount, arguments: &mut A| -> Option<Option<i32>> {
         Some(match amount {
             Amount::Default => None,
             Amount::Number(number) => Some(number),
-            Amount::Argument => Some(take(taken, integer(arguments, false))? as i32),
+            Amount::Argument => Some(take(taken, arguments.integer(false))? as i32),
         })
     };
     let width = amount(conversion.width, arguments)?;
@@ -109,22 +109,18 @@ fn convert(conversion: &Conversion, taken: &mut u32, arguments: &mut impl Argume
     let letter = conversion.letter;
     match conversion.kind {
         Kind::Integer => {
-            let value = take(taken, integer(arguments, wide))?;
+            let value = take(taken, arguments.integer(wide))?;
             field.put(prefix, letter, if wide { Value::Wide(value) } else { Value::Int(value as u32) })
         }
-        Kind::Char => field.put("", letter, Value::Int(take(taken, integer(arguments, false))? as u32)),
-        Kind::Pointer => field.put("", letter, Value::Pointer(take(taken, integer(arguments, true))?)),
+        Kind::Char => field.put("", letter, Value::Int(take(taken, arguments.integer(false))? as u32)),
+        Kind::Pointer => field.put("", letter, Value::Pointer(take(taken, arguments.integer(true))?)),
         Kind::Float => field.put("", letter, Value::Double(take(taken, arguments.double())?)),
         Kind::Text => match take(taken, arguments.text(precision.map(|most| most as usize)))? {
             Text::Bytes(bytes) => field.put("", letter, Value::Text(Some(&bytes))),
             Text::Null => field.put("", letter, Value::Text(None)),
         },
-        Kind::Count => take(taken, integer(arguments, true)).map(|_| Vec::new()),
+        Kind::Count => take(taken, arguments.integer(true)).map(|_| Vec::new()),
     }
-}
-
-fn integer(arguments: &mut impl Arguments, wide: bool) -> Option<u64> {
-    arguments.integer(wide)
 }
 
 /// Counts an argument if there is one.

@@ -51,12 +51,6 @@ impl Output {
         held.shrink();
     }
 
-    /// From now on, holds all text until [`take`](Self::take).
-    pub fn hold(&self) {
-        let mut held = self.0.lock();
-        (held.waits, held.room) = (true, usize::MAX);
-    }
-
     /// Prints the text of one call of `printf`, which no other text interrupts.
     pub fn put(&self, stream: Stream, text: Vec<u8>) {
         let mut held = self.0.lock();

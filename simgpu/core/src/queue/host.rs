@@ -1,9 +1,14 @@
-//! The threads that call functions of the host.
+//! Functions of the host, and the work behind them.
 //!
 //! Such a function may wait for the thread that enqueued it, for example at a channel, so no call
 //! that enqueues or waits may run it itself: it would wait for its own caller. Each stream calls
 //! its functions on a thread of its own, made for the first of them, so that a function may also
-//! wait for one of another stream. Work behind a function that has not ended is left pending.
+//! wait for one of another stream.
+//!
+//! Calls do not wait for such a function, so the work behind it is left pending when they return.
+//! When it can run, it gets threads that do nothing else. The function's own thread must not run
+//! it: a kernel may wait for what the next function of the stream writes. For the same reason,
+//! work that can run at the same time does not share one thread.
 
 use super::tasks::{Started, TaskId};
 use super::work::Failure;
@@ -16,12 +21,12 @@ use std::thread;
 
 /// The thread of a stream. It ends when this is dropped and all its functions have been called.
 #[derive(Debug)]
-pub(super) struct HostThread(Sender<Call>);
+pub(super) struct HostThread(Sender<Handed>);
 
-/// A function to be called.
-struct Call {
-    /// Also keeps the queues until the function has ended. An idle thread keeps nothing: it would
-    /// be in the way of its own end.
+/// A started task for another thread.
+struct Handed {
+    /// Also keeps the queues until the task has ended. An idle thread keeps nothing: it would be in
+    /// the way of its own end.
     queues: Queues,
     task: TaskId,
     started: Started,
@@ -35,61 +40,72 @@ impl HostThread {
     }
 }
 
-/// Calls functions, and runs the work that was left behind each of them.
-fn serve(calls: Receiver<Call>) {
-    for Call { queues, task, started } in calls {
+/// Calls functions.
+fn serve(calls: Receiver<Handed>) {
+    for Handed { queues, task, started } in calls {
         let outcome = started.run();
-        let mut state = queues.end(task, started.stream, outcome);
-        // Nobody waits for work whose enqueuing call has returned, so this thread runs it. Deferred
-        // work has a waiting thread.
-        if queues.mode == Mode::Eager {
-            while let Some(next) = state.tasks.first_ready() {
-                state = queues.run(state, next);
-            }
-        }
+        drop(queues.end(task, started.stream, outcome));
     }
 }
 
-impl Queues {
-    /// Hands a started function of the host to the thread of its stream.
-    pub(super) fn call<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        task: TaskId,
-        started: Started,
-    ) -> MutexGuard<'a, State> {
-        let stream = started.stream;
-        let call = Call { queues: self.share(), task, started };
-        let Err(why) = state.hand_over(stream, call) else { return state };
-        drop(state);
-        let fault = Fault::new(format!("no thread can be started for a function of the host: {why}"));
-        self.end(task, stream, Err(Failure::new(fault)))
-    }
-
-    /// Runs a task at once in eager mode. Returns when it has ended, or waits for functions of the
-    /// host alone, whose threads run it then.
-    pub(super) fn eagerly<'a>(&'a self, mut state: MutexGuard<'a, State>, task: TaskId) {
-        let mut running = None;
-        while self.mode == Mode::Eager && state.tasks.is_pending(task) {
-            let next = state.tasks.pick(&[task], Mode::Eager);
-            if next.is_none() && state.tasks.waits_for_calls_alone(task) {
-                return;
-            }
-            state = self.run_or_wait(state, next, &mut running);
+impl Handed {
+    /// Hands it over: a function of the host to the thread of its stream, other work to a new one.
+    fn give(self, state: &mut State) -> io::Result<()> {
+        if !self.started.is_call() {
+            return thread::Builder::new().name("left work".into()).spawn(move || self.go_on()).map(drop);
         }
-    }
-}
-
-impl State {
-    fn hand_over(&mut self, stream: StreamId, call: Call) -> io::Result<()> {
+        let stream = self.started.stream;
         // A destroyed stream has no place for its thread, which then serves this call alone.
         let mut alone = None;
-        let place = self.streams.get_mut(&stream).map_or(&mut alone, |stream| &mut stream.host);
+        let place = state.streams.get_mut(&stream).map_or(&mut alone, |stream| &mut stream.host);
         let thread = match place {
             Some(thread) => thread,
             None => place.insert(HostThread::new(stream)?),
         };
         // The thread receives until its sender is dropped, so that this cannot fail.
-        thread.0.send(call).map_err(|_| io::Error::other("the thread of the stream has ended"))
+        thread.0.send(self).map_err(|_| io::Error::other("the thread of the stream has ended"))
+    }
+
+    /// Runs it, and then what was left behind it alone.
+    fn go_on(self) {
+        let Self { queues, mut task, mut started } = self;
+        loop {
+            let outcome = started.run();
+            let mut state = queues.state.lock();
+            let mut left = state.end(task, started.stream, outcome);
+            let own = left.iter().position(|(_, started)| !started.is_call()).map(|at| left.remove(at));
+            queues.hand_over(&mut state, left);
+            queues.ended.notify_all();
+            let Some(next) = own else { return };
+            (task, started) = next;
+        }
+    }
+}
+
+impl Queues {
+    /// Hands started tasks to other threads.
+    pub(super) fn hand_over(&self, state: &mut State, tasks: Vec<(TaskId, Started)>) {
+        for (task, started) in tasks {
+            let stream = started.stream;
+            let Err(why) = (Handed { queues: self.share(), task, started }).give(state) else { continue };
+            let fault = Fault::new(format!("no thread can be started for work of a stream: {why}"));
+            let left = state.end(task, stream, Err(Failure::new(fault)));
+            // What comes after a failure needs no thread.
+            debug_assert!(left.is_empty());
+            self.ended.notify_all();
+        }
+    }
+
+    /// Runs a task at once in eager mode. Returns when it has ended, or waits only for work that
+    /// threads do; it is then left to them.
+    pub(super) fn eagerly<'a>(&'a self, mut state: MutexGuard<'a, State>, task: TaskId) {
+        let mut last = None;
+        while self.mode == Mode::Eager && state.tasks.is_pending(task) {
+            let next = state.tasks.pick(&[task], Mode::Eager);
+            if next.is_none() && state.tasks.leave(task) {
+                return;
+            }
+            state = self.run_or_wait(state, next, &mut last);
+        }
     }
 }

@@ -4,7 +4,8 @@
 //! task of its stream, for the events that its stream waits for, and according to the rules of the
 //! legacy default stream. The [`Mode`] determines how eagerly tasks run. Every order that this
 //! module chooses is one that a device could choose. Functions of the host ([`Work::host`]) run on
-//! threads of their streams, all other work on the threads that enqueue it or wait for it.
+//! threads of their streams. Other work runs on the thread that enqueues it or waits for it, or,
+//! behind a function of the host, on threads of its own.
 
 mod capture;
 mod device;
@@ -34,7 +35,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use stream::Stream;
 use tasks::Tasks;
-use work::{Failure, Running};
+use work::Failure;
 
 /// When enqueued work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,7 +93,7 @@ impl Queues {
         Self { mode, state: Arc::new(Mutex::new(state)), ended: Arc::default(), after_wait: Arc::default() }
     }
 
-    /// Returns these queues for a thread of a stream.
+    /// Returns these queues for another thread.
     fn share(&self) -> Self {
         Self {
             mode: self.mode,
@@ -127,52 +128,60 @@ impl Queues {
         mut targets: Vec<tasks::TaskId>,
         mode: Mode,
     ) -> MutexGuard<'a, State> {
-        let mut running = None;
+        let mut last = None;
         loop {
             targets.retain(|&task| state.tasks.is_pending(task));
             if targets.is_empty() {
                 return state;
             }
             let next = state.tasks.pick(&targets, mode);
-            state = self.run_or_wait(state, next, &mut running);
+            state = self.run_or_wait(state, next, &mut last);
         }
     }
 
-    /// Runs a task, or waits for the end of another one if there is none. Between tasks that it
-    /// runs, the thread counts as running.
+    /// Runs a task as [`run_one`](Self::run_one) does, or waits for the end of another one if there
+    /// is none.
     fn run_or_wait<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         task: Option<tasks::TaskId>,
-        running: &mut Option<Running>,
+        last: &mut Option<tasks::Started>,
     ) -> MutexGuard<'a, State> {
         let Some(task) = task else {
-            *running = None;
+            *last = None;
             self.ended.wait(&mut state);
             return state;
         };
-        running.get_or_insert_with(Running::new);
-        self.run(state, task)
+        self.run_one(state, task, last)
     }
 
-    /// Runs one task that is ready, or has it called by the thread of its stream.
-    fn run<'a>(&'a self, mut state: MutexGuard<'a, State>, task: tasks::TaskId) -> MutexGuard<'a, State> {
+    /// Runs one task that is ready, or has it called by the thread of its stream. `last` is the task
+    /// that the caller has run before: it counts as running until the next one does, so that what
+    /// waits for the next one is not taken for a deadlock.
+    fn run_one<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        task: tasks::TaskId,
+        last: &mut Option<tasks::Started>,
+    ) -> MutexGuard<'a, State> {
         let started = state.tasks.start(task);
         if started.is_call() {
-            return self.call(state, task, started);
+            self.hand_over(&mut state, vec![(task, started)]);
+            return state;
         }
+        *last = None;
         drop(state);
         let outcome = started.run();
-        self.end(task, started.stream, outcome)
+        let state = self.end(task, started.stream, outcome);
+        *last = Some(started);
+        state
     }
 
-    /// Ends a task of a stream.
+    /// Ends a task of a stream, and gives what was left behind it to other threads.
     fn end(&self, task: tasks::TaskId, stream: StreamId, outcome: Result<(), Failure>) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
-        if let Err(failure) = &outcome {
-            state.poison(stream, failure);
-        }
-        state.tasks.end(task, outcome);
+        let left = state.end(task, stream, outcome);
+        self.hand_over(&mut state, left);
         self.ended.notify_all();
         state
     }
@@ -193,6 +202,32 @@ impl State {
 
     fn stream(&self, stream: StreamId) -> Result<&Stream, QueueError> {
         self.streams.get(&stream).ok_or(QueueError::UnknownStream)
+    }
+
+    /// Ends a task of a stream. Starts what was left behind it, and returns what of that needs a
+    /// thread.
+    fn end(
+        &mut self,
+        task: tasks::TaskId,
+        stream: StreamId,
+        outcome: Result<(), Failure>,
+    ) -> Vec<(tasks::TaskId, tasks::Started)> {
+        let mut for_threads = Vec::new();
+        let mut ended = vec![(task, stream, outcome)];
+        while let Some((task, stream, outcome)) = ended.pop() {
+            if let Err(failure) = &outcome {
+                self.poison(stream, failure);
+            }
+            for task in self.tasks.end(task, outcome) {
+                let started = self.tasks.start(task);
+                if started.needs_a_thread() {
+                    for_threads.push((task, started));
+                } else {
+                    ended.push((task, started.stream, started.run()));
+                }
+            }
+        }
+        for_threads
     }
 
     /// Marks a stream as failed until the failure is reported.

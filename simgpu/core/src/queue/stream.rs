@@ -161,7 +161,7 @@ impl Queues {
             return false;
         }
         if let Some(task) = state.tasks.pick(targets, Mode::Needed) {
-            drop(self.run(state, task));
+            drop(self.run_one(state, task, &mut None));
         }
         true
     }

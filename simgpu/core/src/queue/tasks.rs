@@ -1,6 +1,7 @@
 //! The pending tasks, their dependencies, and the choice of the next task.
 
 use super::event::Record;
+use super::work::Running;
 use super::{Failure, Mode, StreamId, Work};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -17,8 +18,10 @@ struct Task {
     /// The event that happens with the task.
     record: Option<Arc<Record>>,
     waits_for: Vec<TaskId>,
-    /// A thread of the stream is calling it.
-    called: bool,
+    /// A thread that waits for nothing else runs it.
+    handed: bool,
+    /// The call that enqueued it has returned, so that nobody waits for it.
+    left: bool,
     /// The number of dependencies that have not ended.
     unmet: usize,
     waited_for_by: Vec<TaskId>,
@@ -32,12 +35,20 @@ pub(super) struct Started {
     pub(super) stream: StreamId,
     work: Work,
     inherited: Option<Failure>,
+    /// Until what it leaves behind is started too, so that there is no moment without running work
+    /// between the two.
+    _running: Running,
 }
 
 impl Started {
     /// Whether the thread of the stream must run it. What comes after a failure is not called.
     pub(super) fn is_call(&self) -> bool {
         self.work.is_host() && self.inherited.is_none()
+    }
+
+    /// Whether it does something: it is not a mere point in a stream and not behind a failure.
+    pub(super) fn needs_a_thread(&self) -> bool {
+        !self.work.is_nothing() && self.inherited.is_none()
     }
 
     pub(super) fn run(&self) -> Result<(), Failure> {
@@ -91,7 +102,8 @@ impl Tasks {
             work,
             record,
             waits_for,
-            called: false,
+            handed: false,
+            left: false,
             unmet,
             waited_for_by: Vec::new(),
             inherited,
@@ -115,16 +127,21 @@ impl Tasks {
         }
     }
 
-    /// Returns the oldest task that can run now.
-    pub(super) fn first_ready(&self) -> Option<TaskId> {
-        self.ready.first().copied()
-    }
-
-    /// Whether a task that is not ready waits for functions that threads of streams are calling,
-    /// and for no work that another thread runs.
-    pub(super) fn waits_for_calls_alone(&self, task: TaskId) -> bool {
-        let running = |task: &TaskId| self.pending.get(task).is_some_and(|task| task.unmet == 0);
-        self.needed(&[task]).filter(running).all(|task| self.pending[&task].called)
+    /// Leaves a task that is not ready behind functions of the host: it and all that it waits for
+    /// are then run by threads. Does nothing and returns false if it waits for work that the thread
+    /// of another call runs.
+    pub(super) fn leave(&mut self, task: TaskId) -> bool {
+        let needed: Vec<_> = self.needed(&[task]).collect();
+        let runs_elsewhere = |task: &Task| task.unmet == 0 && !task.handed;
+        if needed.iter().filter_map(|task| self.pending.get(task)).any(runs_elsewhere) {
+            return false;
+        }
+        for task in needed {
+            if let Some(task) = self.pending.get_mut(&task) {
+                task.left = true;
+            }
+        }
+        true
     }
 
     /// Returns the ready tasks that are among `targets` or that these wait for.
@@ -150,14 +167,17 @@ impl Tasks {
     pub(super) fn start(&mut self, id: TaskId) -> Started {
         self.ready.remove(&id);
         let task = self.pending.get_mut(&id).expect("a ready task is pending");
-        let started = Started { stream: task.stream, work: task.work.clone(), inherited: task.inherited.clone() };
-        task.called = started.is_call();
+        let (work, inherited) = (task.work.clone(), task.inherited.clone());
+        let started = Started { stream: task.stream, work, inherited, _running: Running::begin() };
+        task.handed = task.left || started.is_call();
         started
     }
 
-    /// Marks a task as ended. Tasks that wait for a failed task inherit the failure.
-    pub(super) fn end(&mut self, id: TaskId, outcome: Result<(), Failure>) {
-        let Some(task) = self.pending.remove(&id) else { return };
+    /// Marks a task as ended. Tasks that wait for a failed task inherit the failure. Returns the
+    /// tasks that were left behind it and can run now.
+    pub(super) fn end(&mut self, id: TaskId, outcome: Result<(), Failure>) -> Vec<TaskId> {
+        let mut left = Vec::new();
+        let Some(task) = self.pending.remove(&id) else { return left };
         for after in task.waited_for_by {
             let Some(next) = self.pending.get_mut(&after) else { continue };
             if let Err(failure) = &outcome {
@@ -166,10 +186,12 @@ impl Tasks {
             next.unmet -= 1;
             if next.unmet == 0 {
                 self.ready.insert(after);
+                left.extend(next.left.then_some(after));
             }
         }
         if let Some(record) = task.record {
             record.happened(outcome);
         }
+        left
     }
 }

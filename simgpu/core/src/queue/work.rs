@@ -73,6 +73,11 @@ impl Work {
         self.host
     }
 
+    /// Whether it does nothing.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.run.is_none()
+    }
+
     /// Attaches a payload.
     #[must_use]
     pub fn with_payload(self, payload: Arc<dyn Any + Send + Sync>) -> Self {
@@ -102,52 +107,51 @@ impl fmt::Debug for Work {
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// How often [`RUNNING`] counts this thread.
-    static COUNTED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of threads that run work of a stream, or are between two pieces of it.
+/// The number of tasks that have started and not ended.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
-/// The number of pieces of work that have ended.
+/// The number of tasks that have ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// The work that ran when this value was created, to ask about other work.
+/// Counts a task while it exists.
+#[derive(Debug)]
+pub(super) struct Running(());
+
+impl Running {
+    pub(super) fn begin() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Running {
+    /// The end is counted while the task still counts as running, so that whoever finds no other
+    /// task afterwards also finds that it has ended.
+    fn drop(&mut self) {
+        ENDED.fetch_add(1, Ordering::SeqCst);
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The work that ran when this value was created, to ask whether there is other work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnWork(usize);
 
 impl OwnWork {
     /// Creates the value on the thread that runs a launch.
     pub(crate) fn new() -> Self {
-        Self(COUNTED.get())
+        Self(usize::from(inside_work()))
     }
 
-    /// Whether other threads run work, which may change memory.
+    /// Whether other threads run work, which may change memory, or are about to.
     pub(crate) fn others_run(self) -> bool {
         RUNNING.load(Ordering::SeqCst) > self.0
     }
 
-    /// Returns the number of pieces of work that have ended, each of which may have changed memory.
+    /// Returns the number of tasks that have ended, each of which may have changed memory.
     pub(crate) fn ended() -> u64 {
         ENDED.load(Ordering::SeqCst)
-    }
-}
-
-/// Counts the calling thread as one that runs work, while it exists: for a thread that runs one
-/// piece after the other, so that between two of them it does not look idle.
-pub(super) struct Running;
-
-impl Running {
-    pub(super) fn new() -> Self {
-        COUNTED.set(COUNTED.get() + 1);
-        RUNNING.fetch_add(1, Ordering::SeqCst);
-        Self
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        COUNTED.set(COUNTED.get() - 1);
-        RUNNING.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -156,22 +160,17 @@ pub fn inside_work() -> bool {
     INSIDE.get()
 }
 
-struct Inside {
-    _running: Running,
-}
+struct Inside;
 
 impl Inside {
     fn enter() -> Self {
         INSIDE.set(true);
-        Self { _running: Running::new() }
+        Self
     }
 }
 
 impl Drop for Inside {
-    /// The end is counted while the work still counts as running, so that whoever finds no other
-    /// work afterwards also finds that it has ended.
     fn drop(&mut self) {
         INSIDE.set(false);
-        ENDED.fetch_add(1, Ordering::SeqCst);
     }
 }

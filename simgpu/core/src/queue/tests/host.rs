@@ -3,9 +3,10 @@
 
 use super::{Log, MODES, one_device};
 use crate::finding::Fault;
-use crate::queue::{Graph, GraphExec, Mode, QueueError, Queues, StreamId, Work};
+use crate::queue::{Graph, GraphExec, Mode, OwnWork, QueueError, Queues, StreamId, Work};
 use parking_lot::Mutex;
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, ThreadId};
@@ -112,7 +113,7 @@ fn functions_of_a_stream_share_a_thread_and_those_of_several_run_at_the_same_tim
 }
 
 #[test]
-fn only_work_behind_a_function_is_left_and_its_thread_runs_it() {
+fn only_work_behind_a_function_is_left_and_runs_when_that_has_ended() {
     ends(|| {
         let (queues, log) = one_device(Mode::Eager);
         let [a, b, c] = streams(&queues);
@@ -133,6 +134,122 @@ fn only_work_behind_a_function_is_left_and_its_thread_runs_it() {
         assert_eq!(log.take(), [0, 1]);
         queues.synchronize(b).unwrap();
         assert_eq!(queues.query_event(event), Ok(()));
+    });
+}
+
+/// Returns work that ends when the flag is set, and a receiver of its begin.
+fn polls(flag: &Arc<AtomicBool>, log: &Log, number: usize) -> (Receiver<bool>, Work) {
+    let ((begin, begun), flag, log) = (channel(), flag.clone(), log.clone());
+    let begin = Mutex::new(begin);
+    let work = Work::new(move || {
+        let own = OwnWork::new();
+        let _ = begin.lock().send(true);
+        let mut alone = false;
+        while !flag.load(Ordering::Acquire) {
+            alone |= !own.others_run();
+            thread::yield_now();
+        }
+        log.0.lock().push(number);
+        if alone { Err(Fault::new("there seemed to be no other work")) } else { Ok(()) }
+    });
+    (begun, work)
+}
+
+/// Returns work that sets a flag.
+fn sets(flag: &Arc<AtomicBool>, log: &Log, number: usize) -> impl Fn() -> Result<(), Fault> + Send + Sync + 'static {
+    let (flag, log) = (flag.clone(), log.clone());
+    move || {
+        log.0.lock().push(number);
+        flag.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// A kernel polls what a later function of another stream writes, with and without a kernel of that
+/// stream in between.
+#[test]
+fn work_left_behind_a_function_keeps_no_other_function_or_work_waiting() {
+    ends(|| {
+        for between in [false, true] {
+            let (queues, log) = one_device(Mode::Eager);
+            let [a, b] = streams(&queues);
+            let (event, flag) = (queues.create_event(0).unwrap(), Arc::new(AtomicBool::new(false)));
+            let (first, work) = Held::new(&log, 0);
+            queues.enqueue(a, work).unwrap();
+            queues.record(event, a).unwrap();
+            queues.wait_event(b, event).unwrap();
+            let (begun, work) = polls(&flag, &log, 4);
+            queues.enqueue(b, work).unwrap();
+            if between {
+                queues.enqueue(a, log.work(1)).unwrap();
+            }
+            let (second, work) = Held::new(&log, 2);
+            queues.enqueue(a, work).unwrap();
+            queues.enqueue(a, Work::host(sets(&flag, &log, 3))).unwrap();
+            first.release.send(()).unwrap();
+            // Nobody waits for it.
+            begun.recv().unwrap();
+            second.begun.recv().unwrap();
+            queues.enqueue(b, log.work(5)).unwrap();
+            assert!(!log.seen().contains(&4), "no call waits for work that was left");
+            second.release.send(()).unwrap();
+            queues.synchronize_device(0).unwrap();
+            let want: &[usize] = if between { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 3, 4, 5] };
+            assert_eq!(log.take(), want);
+        }
+    });
+}
+
+/// A kernel that waits for work which is left is not taken for one that waits for ever: there is no
+/// moment in which no other work is running.
+#[test]
+fn left_work_follows_a_function_at_once() {
+    ends(|| {
+        for _ in 0..50 {
+            let (queues, log) = one_device(Mode::Eager);
+            let [a, b] = streams(&queues);
+            let flag = Arc::new(AtomicBool::new(false));
+            let (function, work) = Held::new(&log, 0);
+            queues.enqueue(a, work).unwrap();
+            queues.enqueue(a, log.work(1)).unwrap();
+            queues.enqueue(a, Work::host(|| Ok(()))).unwrap();
+            queues.enqueue(a, Work::new(sets(&flag, &log, 2))).unwrap();
+            let (begun, work) = polls(&flag, &log, 3);
+            thread::scope(|scope| {
+                let launching = scope.spawn(|| queues.enqueue(b, work));
+                begun.recv().unwrap();
+                function.release.send(()).unwrap();
+                assert_eq!(launching.join().unwrap(), Ok(()));
+            });
+            assert_eq!((queues.synchronize_device(0), log.take()), (Ok(()), vec![0, 1, 2, 3]));
+        }
+    });
+}
+
+#[test]
+fn left_work_that_can_run_at_the_same_time_does_and_a_failure_skips_what_comes_after() {
+    ends(|| {
+        let (queues, log) = one_device(Mode::Eager);
+        let [stream] = streams(&queues);
+        let (function, work) = Held::new(&log, 0);
+        let mut graph = Graph::default();
+        let root = graph.add(work, &[]).unwrap();
+        let both = Arc::new(Barrier::new(2));
+        for _ in 0..2 {
+            let both = both.clone();
+            let meets = Work::new(move || {
+                both.wait();
+                Ok(())
+            });
+            graph.add(meets, &[root]).unwrap();
+        }
+        queues.launch_graph(&GraphExec::new(&graph), stream).unwrap();
+        queues.enqueue(stream, Work::new(|| Err(Fault::new("the last")))).unwrap();
+        queues.enqueue(stream, log.work(1)).unwrap();
+        queues.enqueue(stream, Work::host(|| panic!("a function after a failure is not called"))).unwrap();
+        function.release.send(()).unwrap();
+        assert_eq!(queues.synchronize(stream), Err(QueueError::Fault(Fault::new("the last"))));
+        assert_eq!(log.take(), [0]);
     });
 }
 

@@ -73,9 +73,18 @@ impl Prepared {
         Work::new(move || self.run(process)).labelled(payload)
     }
 
+    /// Records that a kernel that prints is launched, from when on the buffer's size is fixed. A
+    /// graph launches it when it runs.
+    fn is_launched(&self) {
+        if self.function.kernel.program.prints {
+            self.function.context.prints.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn run(&self, process: &Process) -> std::result::Result<(), Fault> {
         let (kernel, context) = (&self.function.kernel, &self.function.context);
         context.failure.run()?;
+        self.is_launched();
         let gpu = &process.cards[context.device].gpu;
         let Shape { grid, block, shared } = self.shape;
         gpu.launch_with_stack(kernel, grid, block, shared, self.stack, self.arguments.bytes()).inspect_err(|fault| {
@@ -132,9 +141,7 @@ pub(crate) unsafe fn launch(
         bail!(INVALID_HANDLE, "{} and the stream belong to different contexts", prepared.function.kernel.name);
     }
     printed::flush(process);
-    if prepared.function.kernel.program.prints {
-        stream.context.prints.store(true, Ordering::Relaxed);
-    }
+    prepared.is_launched();
     Ok(process.machine.queues.enqueue(stream.id, prepared.work(process))?)
 }
 

@@ -10,6 +10,8 @@ use common::{Buffer, Code, Handle, NULL, context, get, kernel, load, ok};
 use isobit_simgpu_cuda::context::*;
 use isobit_simgpu_cuda::copy::cuMemcpyDtoH_v2;
 use isobit_simgpu_cuda::event::*;
+use isobit_simgpu_cuda::graph::*;
+use isobit_simgpu_cuda::graph_node::*;
 use isobit_simgpu_cuda::host::cuLaunchHostFunc;
 use isobit_simgpu_cuda::launch::cuLaunchKernel;
 use isobit_simgpu_cuda::limits::*;
@@ -148,6 +150,35 @@ fn what_no_call_prints_is_lost_and_said() {
         error.contains(&format!("{} bytes that kernels printed with printf are lost", 3 * says(7).len())),
         "{error}"
     );
+}
+
+#[test]
+fn a_graph_that_prints_fixes_the_limit_too() {
+    let (out, _) = output_of("a_graph_that_prints_fixes_the_limit_too", || {
+        context(0);
+        let function = kernel(load(SOURCE), c"says");
+        // SAFETY: the pointers are the helper's.
+        unsafe {
+            let (stream, argument) = (get(|to| cuStreamCreate(to, 1)), [7u32, 0]);
+            let graph = get(|to| cuGraphCreate(to, 0));
+            let mut params = argument.each_ref().map(|n| std::ptr::from_ref(n).cast_mut().cast());
+            let node = KernelNodeParams {
+                func: function,
+                grid: [1; 3],
+                block: [32, 1, 1],
+                shared: 0,
+                params: params.as_mut_ptr(),
+                extra: null_mut(),
+            };
+            get(|to| cuGraphAddKernelNode(to, graph, null_mut(), 0, &node));
+            let exec = get(|to| cuGraphInstantiateWithFlags(to, graph, 0));
+            ok(cuCtxSetLimit(1, 1 << 20));
+            ok(cuGraphLaunch(exec, stream));
+            ok(cuStreamSynchronize(stream));
+            assert_eq!(cuCtxSetLimit(1, 1 << 21), Code::INVALID_VALUE);
+        }
+    });
+    assert_eq!(out, says(7).repeat(32));
 }
 
 #[test]

@@ -14,9 +14,10 @@ use crate::exec::control::{BARRIERS, condition, reduced};
 use crate::exec::row::LANES;
 use crate::exec::warp::{Barrier, Fragment, Wait};
 use crate::exec::{Env, Warp};
+use std::hash::{Hash, Hasher};
 
 /// The state of one barrier.
-#[derive(Debug, Clone, Copy, Default, Hash)]
+#[derive(Debug, Clone, Copy, Default)]
 struct State {
     /// Threads that are waiting.
     waiting: u32,
@@ -25,6 +26,13 @@ struct State {
     epoch: u32,
     /// The number of threads that the barrier is for, as the latest arrival gives it.
     threads: u32,
+}
+
+/// The epoch only concerns the race checks, and grows without end.
+impl Hash for State {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (self.waiting, self.arrived, self.threads).hash(hasher);
+    }
 }
 
 /// All barriers of a block.

@@ -1,7 +1,8 @@
 //! Threads that spin until others act: they make progress, whether the others are in the same warp,
 //! the same block, or another block.
 
-use crate::common::{main_with, words};
+use crate::common::{Card, main_with, words};
+use isobit_simgpu_nvidia::arch::Arch;
 
 /// A lock in shared memory that every thread takes to increment a counter without an atomic.
 const LOCKED: &str = "
@@ -102,4 +103,20 @@ WAIT:
     ret;";
     let expected: Vec<u32> = (0..64).map(|block| if block == 0 { 64 } else { block }).collect();
     assert_eq!(words(&main_with("", body), 64, 1).unwrap(), expected);
+}
+
+/// Loops that commit groups of copies or leave arrivals at a barrier, and wait for a word that no
+/// thread sets. Where what counts them without end was part of the state, they never returned to an
+/// earlier state, and the launch never ended.
+#[test]
+fn endless_counts_do_not_hide_a_deadlock() {
+    for step in ["cp.async.commit_group;", "bar.arrive 1, 64;", "bar.arrive 1, 96;"] {
+        let wait = format!(
+            "WAIT:\n{step}\natom.global.or.b32 %r1, [%out], 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra WAIT;\nret;"
+        );
+        let ptx = main_with("", &wait).replace("sm_75", "sm_80");
+        let card = Card::new(Arch::Sm80, ptx.as_bytes());
+        let why = card.launch("main", 2, 96, &[card.upload(&[0u32; 192])]).expect_err("a deadlock").to_string();
+        assert!(why.contains("deadlock"), "{step} {why}");
+    }
 }

@@ -58,7 +58,7 @@ fn tell(warp: &Warp, env: &Env<'_>, form: &Form, lane: usize, at: u64) {
         }
     };
     let offset = at as i64;
-    env.launch.findings().push(Finding {
+    env.launch.report(Finding {
         kind,
         kernel: env.launch.kernel().to_owned(),
         message: format!("{instruction}, {thread}: a load of {bytes} bytes at byte {offset} of the {buffer} {what}"),

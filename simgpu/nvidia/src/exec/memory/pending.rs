@@ -81,12 +81,14 @@ unsafe fn bring(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Plac
     }
 }
 
-/// Without the data of the copies, which is that of memory: the hash of a group leaves it out.
+/// Groups are counted back from the last one, so that a loop that commits groups returns to an
+/// earlier state.
 impl Hash for Pending {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.groups.hash(hasher);
-        for copies in &self.copies {
-            (copies.pc, copies.lanes, copies.to, copies.bytes, copies.groups).hash(hasher);
+        for Copies { pc, lanes, to, bytes, size, groups } in &self.copies {
+            let back = |lane| if groups[lane] == OPEN { OPEN } else { self.groups[lane] - groups[lane] };
+            let groups = lanes_in(*lanes).map(back).collect::<Vec<_>>();
+            (pc, lanes, to, bytes, size, groups).hash(hasher);
         }
     }
 }

@@ -12,6 +12,8 @@ use report::{Counts, ReportFile, Written};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Write as _;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 use suppress::Suppressions;
 
 /// The kind of a finding.
@@ -32,7 +34,7 @@ pub enum FindingKind {
     Misaligned,
     /// A barrier that some threads of a wave go around while others of it wait there.
     DivergentBarrier,
-    /// Threads that wait for each other for ever.
+    /// Threads that wait for ever.
     Deadlock,
     /// The work could not be completed.
     Fault,
@@ -131,7 +133,11 @@ impl fmt::Display for Finding {
 pub use kept::KEPT_PER_INSTRUCTION;
 
 /// The collector of a device's findings.
+///
+/// A forked process starts without findings: those of before are its parent's, which reports them.
 pub struct Findings {
+    /// The process that they belong to.
+    process: AtomicU32,
     kept: Mutex<Kept>,
     response: Response,
     suppressions: Suppressions,
@@ -153,11 +159,29 @@ impl Findings {
     /// Creates an empty collector that responds to findings, suppresses some, and keeps a file up
     /// to date. The file replaces one of an earlier process.
     pub fn with(response: Response, suppressions: Suppressions, file: Option<ReportFile>) -> Self {
-        let findings = Self { kept: Mutex::default(), response, suppressions, file };
+        let process = AtomicU32::new(process::id());
+        let findings = Self { process, kept: Mutex::default(), response, suppressions, file };
         if let Some(file) = &findings.file {
             file.save(&findings.suppressions);
         }
         findings
+    }
+
+    /// Forgets what the parent found if this process is forked. Every other method that reads or
+    /// changes findings begins with it.
+    fn forget_the_parents(&self) {
+        let process = process::id();
+        if self.process.load(Ordering::Acquire) == process {
+            return;
+        }
+        // Another thread waits here until everything is forgotten.
+        let mut kept = self.kept.lock();
+        if self.process.load(Ordering::Relaxed) != process {
+            *kept = Kept::default();
+            self.suppressions.forget_uses();
+            self.file.iter().for_each(ReportFile::fork);
+            self.process.store(process, Ordering::Release);
+        }
     }
 
     /// Whether an invalid access becomes an error of the interface, as on a card.
@@ -173,7 +197,10 @@ impl Findings {
     /// Adds a finding, unless it is suppressed. Keeps the first [`KEPT_PER_INSTRUCTION`] of similar
     /// findings. If the process is to end at the first finding, it ends here.
     pub fn push(&self, finding: Finding) {
+        self.forget_the_parents();
         if self.suppressions.cover(&finding) {
+            // The file counts what a suppression covers.
+            self.file.iter().for_each(ReportFile::fall_behind);
             return;
         }
         if let Some(file) = &self.file {
@@ -184,36 +211,43 @@ impl Findings {
             let end = "the process ends at the first finding (ISOBIT_SIM_FINDINGS=abort)";
             let _ = writeln!(std::io::stderr(), "simulated GPU: {finding}\nsimulated GPU: {end}");
             self.save();
-            std::process::abort();
+            process::abort();
         }
         self.kept.lock().add(finding);
     }
 
-    /// Writes the report's file if there is one and it lacks a finding.
+    /// Writes the report's file if there is one and it lacks something.
     pub fn save(&self) {
-        if let Some(file) = self.file.as_ref().filter(|file| file.is_behind()) {
+        let Some(file) = &self.file else { return };
+        self.forget_the_parents();
+        if file.is_behind() {
             file.save(&self.suppressions);
         }
     }
 
-    /// Writes the report's file for the last time, and returns its path and content.
+    /// Writes the report's file for the last time, and returns its path and content. A forked
+    /// process has a file only if it found something and the name has its number.
     pub fn finish(&self) -> Option<Written> {
-        self.file.as_ref().map(|file| file.save(&self.suppressions))
+        self.forget_the_parents();
+        self.file.as_ref()?.finish(&self.suppressions)
     }
 
     /// Takes the findings, in order of discovery. If some similar findings were not kept, the last
     /// kept one says how many.
     pub fn take(&self) -> Vec<Finding> {
+        self.forget_the_parents();
         std::mem::take(&mut *self.kept.lock()).into_findings()
     }
 
     /// Returns the number of findings of each kind since the last [`take`](Self::take).
     pub fn counts(&self) -> Counts {
+        self.forget_the_parents();
         self.kept.lock().counts()
     }
 
     /// Whether nothing was found since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
+        self.forget_the_parents();
         self.kept.lock().is_empty()
     }
 }

@@ -58,6 +58,82 @@ fn the_file_is_complete_although_findings_are_taken() {
 }
 
 #[test]
+fn the_file_counts_what_suppressions_cover_although_the_process_does_not_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("findings.json");
+    let findings = collector(&path, "race:histogram");
+    for count in 1..3 {
+        findings.push(finding(FindingKind::Race, "histogram", ""));
+        findings.save();
+        let report = serde_json::from_slice::<Report>(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!((report.counts.total(), report.suppressions[0].count), (0, count));
+    }
+}
+
+/// Runs `child` in a forked process after `parent` in this one. Returns the number of the child,
+/// whose `child` must return true.
+fn fork(child: impl FnOnce() -> bool, parent: impl FnOnce()) -> u32 {
+    let mut ends = [0; 2];
+    // SAFETY: the array has room for both ends. The child has only this thread, so it only uses
+    // what no other thread of the test program holds, and ends without its exit handlers.
+    unsafe {
+        assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+        let process = libc::fork();
+        assert_ne!(process, -1);
+        if process == 0 {
+            // Waits until the parent has closed both ends.
+            libc::close(ends[1]);
+            libc::read(ends[0], ends.as_mut_ptr().cast(), 1);
+            let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
+            libc::_exit(i32::from(!good.unwrap_or(false)));
+        }
+        parent();
+        ends.iter().for_each(|end| _ = libc::close(*end));
+        let mut status = -1;
+        assert_eq!((libc::waitpid(process, &mut status, 0), status), (process, 0), "the child's assertions hold");
+        process as u32
+    }
+}
+
+#[test]
+fn a_forked_process_leaves_the_file_of_its_parent_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |path: &Path| serde_json::from_slice::<Report>(&std::fs::read(path).unwrap()).unwrap();
+    let race = || finding(FindingKind::Race, "sum", "");
+    for name in ["one.json", "%p.json"] {
+        let findings = collector(&folder.path().join(name), "race:histogram");
+        let own = folder.path().join(name.replace("%p", &std::process::id().to_string()));
+        findings.push(race());
+        findings.push(finding(FindingKind::Race, "histogram", ""));
+        let quiet = fork(
+            || findings.counts() == Counts::default() && findings.finish().is_none(),
+            || {
+                findings.push(race());
+                findings.save();
+            },
+        );
+        assert_eq!(read(&own).counts.total(), 2, "what was found after the fork is still there");
+        assert!(!folder.path().join(format!("{quiet}.json")).exists(), "it has nothing to say");
+        let loud = fork(
+            || {
+                findings.push(finding(FindingKind::OutOfBounds, "copy", ""));
+                findings.counts().total() == 1 && findings.finish().is_some() == (name == "%p.json")
+            },
+            || (),
+        );
+        assert_eq!(read(&own).counts.to_string(), "2 findings: 2 x race");
+        let others = folder.path().join(format!("{loud}.json"));
+        assert_eq!(others.exists(), name == "%p.json");
+        if name == "%p.json" {
+            let report = read(&others);
+            assert_eq!(report.counts.to_string(), "1 finding: 1 x out of bounds", "its own findings only");
+            assert_eq!(report.suppressions[0].count, 0);
+        }
+        assert_eq!(findings.finish().unwrap().counts.total(), 2);
+    }
+}
+
+#[test]
 fn the_text_has_a_line_for_each_finding_and_one_for_each_used_suppression() {
     let folder = tempfile::tempdir().unwrap();
     let findings = collector(&folder.path().join("%v.txt"), "race:histogram\nrace:never");

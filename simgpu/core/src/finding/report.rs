@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Numbers of findings by kind.
@@ -129,21 +130,38 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
         return std::fs::write(path, text);
     }
     let mut part = path.as_os_str().to_owned();
-    part.push(format!(".{}.part", std::process::id()));
+    part.push(format!(".{}.part", process::id()));
     std::fs::write(&part, text)?;
     std::fs::rename(&part, path)
+}
+
+/// Returns the path of a report: in `name`, `%p` stands for the number of this process and `%v` for
+/// the vendor.
+pub fn path(name: &str, vendor: &str) -> PathBuf {
+    PathBuf::from(name.replace("%p", &process::id().to_string()).replace("%v", vendor))
 }
 
 /// The report's file of a process.
 #[derive(Debug)]
 pub struct ReportFile {
-    path: PathBuf,
+    name: String,
+    vendor: String,
     format: Format,
     log: Mutex<Kept>,
     behind: AtomicBool,
-    /// Held while the file is written, so that an older text does not replace a newer one. True
-    /// after a failure, which is reported once.
-    writing: Mutex<bool>,
+    /// Held while the file is written, so that an older text does not replace a newer one.
+    place: Mutex<Place>,
+}
+
+/// Where a report is written.
+#[derive(Debug)]
+struct Place {
+    /// `None` in a forked process whose parent writes the file of that name.
+    path: Option<PathBuf>,
+    /// Whether the file was written. A forked process has none before its first finding.
+    begun: bool,
+    /// A failure is reported once.
+    failed: bool,
 }
 
 /// What was written to a report's file.
@@ -159,23 +177,47 @@ impl ReportFile {
     /// Creates a file for the findings of this process. In `path`, `%p` stands for the number of
     /// the process and `%v` for the vendor. Returns `None` if the path ends in no known format.
     pub fn new(path: &str, vendor: &str) -> Option<Self> {
-        let path = PathBuf::from(path.replace("%p", &std::process::id().to_string()).replace("%v", vendor));
+        let (name, vendor) = (path.to_owned(), vendor.to_owned());
+        let path = self::path(&name, &vendor);
         let format = Format::of(&path)?;
-        Some(Self { path, format, log: Mutex::default(), behind: AtomicBool::new(false), writing: Mutex::new(false) })
+        let place = Mutex::new(Place { path: Some(path), begun: false, failed: false });
+        Some(Self { name, vendor, format, log: Mutex::default(), behind: AtomicBool::new(false), place })
+    }
+
+    /// Begins the file of a forked process. It is another one if the name has the number of the
+    /// process, and otherwise none, because the parent replaces that file.
+    pub(super) fn fork(&self) {
+        let path = self.name.contains("%p").then(|| path(&self.name, &self.vendor));
+        *self.log.lock() = Kept::default();
+        self.behind.store(false, Ordering::Release);
+        *self.place.lock() = Place { path, begun: false, failed: false };
     }
 
     pub(super) fn add(&self, finding: Finding) {
         self.log.lock().add(finding);
+        self.fall_behind();
+    }
+
+    /// Says that the file lacks something.
+    pub(super) fn fall_behind(&self) {
         self.behind.store(true, Ordering::Release);
     }
 
-    /// Whether the file lacks a finding.
+    /// Whether the file lacks a finding, or the use of a suppression.
     pub(super) fn is_behind(&self) -> bool {
         self.behind.load(Ordering::Acquire)
     }
 
-    pub(super) fn save(&self, suppressions: &Suppressions) -> Written {
-        let mut failed = self.writing.lock();
+    /// Writes the file for the last time, unless it is that of a forked process without findings.
+    pub(super) fn finish(&self, suppressions: &Suppressions) -> Option<Written> {
+        let begun = self.place.lock().begun;
+        if begun || self.is_behind() { self.save(suppressions) } else { None }
+    }
+
+    /// Writes the file if there is one.
+    pub(super) fn save(&self, suppressions: &Suppressions) -> Option<Written> {
+        let mut place = self.place.lock();
+        let path = place.path.clone()?;
         self.behind.store(false, Ordering::Release);
         let log = self.log.lock().clone();
         let program = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
@@ -187,11 +229,12 @@ impl ReportFile {
             findings: log.into_findings(),
             suppressions: suppressions.uses(),
         };
-        if let Err(error) = replace(&self.path, &report.to_text(self.format))
-            && !std::mem::replace(&mut failed, true)
+        if let Err(error) = replace(&path, &report.to_text(self.format))
+            && !std::mem::replace(&mut place.failed, true)
         {
-            eprintln!("simulated GPU: the findings cannot be written to {}: {error}", self.path.display());
+            eprintln!("simulated GPU: the findings cannot be written to {}: {error}", path.display());
         }
-        Written { path: self.path.clone(), counts }
+        place.begun = true;
+        Some(Written { path, counts })
     }
 }

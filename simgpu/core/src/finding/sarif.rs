@@ -74,8 +74,10 @@ fn description(kind: FindingKind) -> &'static str {
         FindingKind::UninitialisedRead => "A read of bytes that nothing has written.",
         FindingKind::Race => "Two unordered accesses of one byte, at least one of which writes.",
         FindingKind::Misaligned => "An address that is not aligned as the access requires.",
-        FindingKind::DivergentBarrier => "A barrier that some threads of the group do not reach.",
-        FindingKind::Deadlock => "Threads that wait for each other for ever.",
+        FindingKind::DivergentBarrier => {
+            "A barrier that some threads of a wave go around while others of it wait there."
+        }
+        FindingKind::Deadlock => "Threads that wait for ever.",
         FindingKind::Fault => "Work that could not be completed.",
     }
 }

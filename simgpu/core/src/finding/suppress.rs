@@ -83,6 +83,11 @@ impl Suppressions {
         true
     }
 
+    /// Counts from 0 again.
+    pub(super) fn forget_uses(&self) {
+        self.0.iter().for_each(|rule| rule.covered.store(0, Ordering::Relaxed));
+    }
+
     /// Returns how often each suppression was used, in the order of the file.
     pub fn uses(&self) -> Vec<Use> {
         let used =

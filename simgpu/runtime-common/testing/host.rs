@@ -1,36 +1,10 @@
 //! Helpers for tests of functions that streams call. A simulator that called them on the wrong
-//! thread would never return, so what could hang runs in a process of its own.
+//! thread would never return, so what could hang runs in a process of its own
+//! ([`in_child`](super::child::in_child)).
 
 use std::ffi::c_void;
-use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
-
-/// Names the test that a process runs for its parent.
-const CHILD: &str = "ISOBIT_TEST_CHILD";
-
-/// Runs a test in a process of its own, which must succeed within a time that no machine needs.
-#[track_caller]
-pub fn in_child(name: &str, test: impl FnOnce()) {
-    if std::env::var(CHILD).is_ok_and(|child| child == name) {
-        return test();
-    }
-    let mut command = Command::new(std::env::current_exe().expect("this program has a file"));
-    command.args(["--exact", name, "--nocapture"]).env(CHILD, name).stdin(Stdio::null());
-    let mut child = command.spawn().expect("this program starts again");
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("the child is known") {
-            return assert!(status.success(), "{name} ends with {status}");
-        }
-        if begun.elapsed() > Duration::from_secs(120) {
-            let _ = child.kill();
-            panic!("{name} does not end");
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// The data of [`held`].
 pub struct Held {

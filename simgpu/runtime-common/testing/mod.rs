@@ -2,6 +2,7 @@
 //! its `Code` and `isobit_sim_report`, and calls the functions as C does, with one simulator in its
 //! process.
 
+pub mod child;
 pub mod host;
 
 use super::{Code, isobit_sim_report};

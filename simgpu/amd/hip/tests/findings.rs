@@ -5,7 +5,7 @@
 mod common;
 
 use common::kernels::compile;
-use common::{Buffer, get, kinds, ok};
+use common::{Buffer, child, get, kinds, ok};
 use isobit_simgpu_core::finding::report::Report;
 use isobit_simgpu_hip::Code;
 use isobit_simgpu_hip::copy::hipMemcpy;
@@ -19,8 +19,6 @@ use isobit_simgpu_hip::reset::hipDeviceReset;
 use isobit_simgpu_hip::set::hipMemsetAsync;
 use isobit_simgpu_hip::stream::*;
 use std::ffi::{CStr, c_void};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Output};
 use std::ptr::null_mut;
 
 /// `poke` stores a word, `poke_local` stores one outside the local memory, of which it has none,
@@ -33,36 +31,6 @@ KERNEL void poke_local(unsigned* at) {
 }
 KERNEL void race(unsigned* at) { *at = __builtin_amdgcn_workgroup_id_x(); }
 "#;
-
-/// Set in the processes that [`child`] starts.
-const INSIDE: &str = "ISOBIT_SIM_TEST_INSIDE";
-
-fn inside() -> bool {
-    std::env::var_os(INSIDE).is_some()
-}
-
-/// The variables under test, which the user's environment may have.
-const TESTED: [&str; 3] = ["ISOBIT_SIM_FINDINGS", "ISOBIT_SIM_REPORT", "ISOBIT_SIM_SUPPRESSIONS"];
-
-/// Runs a test of this program in a process with these variables.
-fn child(test: &str, variables: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    TESTED.iter().for_each(|name| _ = command.env_remove(name));
-    command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1").env("ISOBIT_SIM_MEMORY", "1073741824");
-    command.env("ISOBIT_SIM_ROCM", "gfx90a,gfx90a").envs(variables.iter().copied()).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Runs a test in a process that must succeed, and returns what it prints to stderr.
-#[track_caller]
-fn passes(test: &str, variables: &[(&str, &str)]) -> String {
-    let output = child(test, variables);
-    assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stdout), said(&output));
-    said(&output)
-}
 
 struct Kernels(*mut c_void);
 
@@ -100,8 +68,8 @@ fn word(at: *mut c_void) -> (Code, u32) {
 
 #[test]
 fn an_access_outside_every_allocation_loses_the_device() {
-    if !inside() {
-        let said = passes("an_access_outside_every_allocation_loses_the_device", &[]);
+    if !child::inside("an_access_outside_every_allocation_loses_the_device") {
+        let said = child::run("an_access_outside_every_allocation_loses_the_device", &[]).passes().error;
         assert!(said.contains("simulated GPU: the launch of poke failed: "), "the cause is told at once: {said}");
         return;
     }
@@ -173,8 +141,8 @@ fn an_access_outside_every_allocation_loses_the_device() {
 
 #[test]
 fn recorded_accesses_are_no_errors() {
-    if !inside() {
-        passes("recorded_accesses_are_no_errors", &[("ISOBIT_SIM_FINDINGS", "record")]);
+    if !child::inside("recorded_accesses_are_no_errors") {
+        child::run("recorded_accesses_are_no_errors", &[("ISOBIT_SIM_FINDINGS", "record")]).passes();
         return;
     }
     let (kernels, there) = (Kernels::new(), Buffer::new(4));
@@ -196,7 +164,7 @@ fn two_findings() {
 
 #[test]
 fn findings_are_suppressed_written_and_abort() {
-    if inside() {
+    if child::inside("findings_are_suppressed_written_and_abort") {
         return two_findings();
     }
     let folder = tempfile::tempdir().unwrap();
@@ -205,14 +173,13 @@ fn findings_are_suppressed_written_and_abort() {
     let named = folder.path().join("%v.json");
     let files = [("ISOBIT_SIM_SUPPRESSIONS", known.to_str().unwrap()), ("ISOBIT_SIM_REPORT", named.to_str().unwrap())];
     let report = || serde_json::from_slice::<Report>(&std::fs::read(&path).unwrap()).unwrap();
-    let said_at_end = passes("findings_are_suppressed_written_and_abort", &files);
-    assert!(said_at_end.contains("status 700"), "{said_at_end}");
+    let said = child::run("findings_are_suppressed_written_and_abort", &files).passes().error;
+    assert!(said.contains("status 700"), "{said}");
     assert_eq!(report().counts.to_string(), "1 finding: 1 x out of bounds");
     assert_eq!((report().suppressions[0].line, report().suppressions[0].count), (1, 1));
 
     let abort = [&files[..], &[("ISOBIT_SIM_FINDINGS", "abort")]].concat();
-    let output = child("findings_are_suppressed_written_and_abort", &abort);
-    assert_eq!(output.status.signal(), Some(6), "SIGABRT: {}", said(&output));
-    assert!(said(&output).contains("simulated GPU: poke: out of bounds: ") && !said(&output).contains("status"));
+    let said = child::run("findings_are_suppressed_written_and_abort", &abort).aborts().error;
+    assert!(said.contains("simulated GPU: poke: out of bounds: ") && !said.contains("status"), "{said}");
     assert_eq!(report().findings.len(), 1);
 }

@@ -1,11 +1,9 @@
 //! What kernels print reaches the standard output of the program between the launch and the end of
 //! the wait for it, in order with what the program itself prints.
 
-#[path = "../../../core/testing/child.rs"]
-mod child;
 mod common;
 
-use child::{output_of, say};
+use common::child::{Said, output_of, say};
 use common::kernels::compile;
 use common::{configure, get, ok};
 use isobit_simgpu_hip::Code;
@@ -55,7 +53,7 @@ fn kernel() -> *mut c_void {
 
 #[test]
 fn in_order_with_the_program() {
-    let (out, error) = output_of("in_order_with_the_program", || {
+    let Said { out, error, .. } = output_of("in_order_with_the_program", || {
         let function = kernel();
         for step in 1..4 {
             say("before");
@@ -63,19 +61,21 @@ fn in_order_with_the_program() {
             ok(hipDeviceSynchronize());
             say("after");
         }
-    });
+    })
+    .passes();
     let want: String = (1..4).map(|step| format!("before\n{}after\n", says(step).repeat(100))).collect();
     assert_eq!(out, want, "{error}");
 }
 
 #[test]
 fn what_was_printed_is_seen_when_the_program_dies() {
-    let (out, error) = output_of("what_was_printed_is_seen_when_the_program_dies", || {
+    let Said { out, error, .. } = output_of("what_was_printed_is_seen_when_the_program_dies", || {
         let function = kernel();
         launch(function, 1, 0, 1);
         launch(function, 2, 1, 1);
         assert_eq!(hipDeviceSynchronize(), Code::LAUNCH_FAILURE);
         std::process::abort();
-    });
+    })
+    .aborts();
     assert_eq!(out, says(1) + &says(2), "{error}");
 }

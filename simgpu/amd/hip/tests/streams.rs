@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::host::{Holder, held, in_child, never_returns};
+use common::child::in_child;
+use common::host::{Holder, held, never_returns};
 use common::{Buffer, alone, get, kinds, ok};
 use isobit_simgpu_hip::Code;
 use isobit_simgpu_hip::capture::*;

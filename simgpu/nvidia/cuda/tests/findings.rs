@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::child::{self, Said};
 use common::{Buffer, Code, Handle, NULL, context, get, kernel, kinds, load, ok, pointer};
 use isobit_simgpu_core::finding::report::Report;
 use isobit_simgpu_cuda::context::*;
@@ -15,44 +16,12 @@ use isobit_simgpu_cuda::primary::*;
 use isobit_simgpu_cuda::set::cuMemsetD8Async;
 use isobit_simgpu_cuda::stream::*;
 use std::ffi::CStr;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output};
 use std::ptr::null_mut;
 
 /// `poke` stores a word at an address, `peek` loads one, `poke_shared` stores one at an offset in
 /// 300 bytes of shared memory; the blocks of `race` store different words at an address.
 const SOURCE: &str = include_str!("findings.ptx");
-
-/// Set in the processes that [`child`] starts.
-const INSIDE: &str = "ISOBIT_SIM_TEST_INSIDE";
-
-fn inside() -> bool {
-    std::env::var_os(INSIDE).is_some()
-}
-
-/// The variables under test, which the user's environment may have.
-const TESTED: [&str; 3] = ["ISOBIT_SIM_FINDINGS", "ISOBIT_SIM_REPORT", "ISOBIT_SIM_SUPPRESSIONS"];
-
-/// Runs a test of this program in a process with these variables.
-fn child(test: &str, variables: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    TESTED.iter().for_each(|name| _ = command.env_remove(name));
-    command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1").env("ISOBIT_SIM_MEMORY", "1073741824");
-    command.env("ISOBIT_SIM_CUDA", "sm_80,sm_90").envs(variables.iter().copied()).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Runs a test in a process that must succeed, and returns what it prints to stderr.
-#[track_caller]
-fn passes(test: &str, variables: &[(&str, &str)]) -> String {
-    let output = child(test, variables);
-    assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stdout), said(&output));
-    said(&output)
-}
 
 struct Kernels(Handle);
 
@@ -77,8 +46,8 @@ fn wild(buffer: &Buffer) -> u64 {
 
 #[test]
 fn an_invalid_access_loses_the_context() {
-    if !inside() {
-        let said = passes("an_invalid_access_loses_the_context", &[]);
+    if !child::inside("an_invalid_access_loses_the_context") {
+        let said = child::run("an_invalid_access_loses_the_context", &[]).passes().error;
         assert!(said.contains("simulated GPU: the launch of poke failed: "), "the cause is told at once: {said}");
         return;
     }
@@ -155,8 +124,8 @@ fn an_invalid_access_loses_the_context() {
 
 #[test]
 fn recorded_accesses_are_no_errors() {
-    if !inside() {
-        passes("recorded_accesses_are_no_errors", &[("ISOBIT_SIM_FINDINGS", "record")]);
+    if !child::inside("recorded_accesses_are_no_errors") {
+        child::run("recorded_accesses_are_no_errors", &[("ISOBIT_SIM_FINDINGS", "record")]).passes();
         return;
     }
     context(0);
@@ -181,15 +150,13 @@ fn two_findings() {
 
 #[test]
 fn the_first_finding_aborts() {
-    if inside() {
+    if child::inside("the_first_finding_aborts") {
         return two_findings();
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("found.json");
     let variables = [("ISOBIT_SIM_FINDINGS", "abort"), ("ISOBIT_SIM_REPORT", path.to_str().unwrap())];
-    let output = child("the_first_finding_aborts", &variables);
-    let said = said(&output);
-    assert_eq!(output.status.signal(), Some(6), "SIGABRT: {said}");
+    let said = child::run("the_first_finding_aborts", &variables).aborts().error;
     assert!(said.contains("simulated GPU: race: race: ") && !said.contains("status"), "{said}");
     assert!(said.contains("ISOBIT_SIM_FINDINGS=abort"), "{said}");
     assert_eq!(report(&path).findings.len(), 1, "the file has the finding although no exit handler ran");
@@ -201,7 +168,7 @@ fn report(path: &Path) -> Report {
 
 #[test]
 fn the_file_is_written_whichever_way_the_process_ends() {
-    if inside() {
+    if child::inside("the_file_is_written_whichever_way_the_process_ends") {
         two_findings();
         if std::env::var_os("ISOBIT_SIM_TEST_EXIT").is_some() {
             // SAFETY: it ends the process.
@@ -214,9 +181,9 @@ fn the_file_is_written_whichever_way_the_process_ends() {
         let path = folder.path().join(name);
         let mut variables = vec![("ISOBIT_SIM_REPORT", path.to_str().unwrap())];
         variables.extend(exits.then_some(("ISOBIT_SIM_TEST_EXIT", "1")));
-        let output = child("the_file_is_written_whichever_way_the_process_ends", &variables);
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(if exits { 3 } else { 0 }), "{said}");
+        let Said { status, error: said, .. } =
+            child::run("the_file_is_written_whichever_way_the_process_ends", &variables);
+        assert_eq!(status.code(), Some(if exits { 3 } else { 0 }), "{said}");
         assert!(said.contains("status 700"), "{said}");
         let text = std::fs::read_to_string(&path).unwrap();
         match name.rsplit_once('.').unwrap().1 {
@@ -236,7 +203,7 @@ fn the_file_is_written_whichever_way_the_process_ends() {
         assert_eq!(said.lines().last() == Some(&*end), !exits, "{said}");
     }
     // Without a file, the findings themselves come before that line.
-    let said = passes("the_file_is_written_whichever_way_the_process_ends", &[]);
+    let said = child::run("the_file_is_written_whichever_way_the_process_ends", &[]).passes().error;
     let lines: Vec<&str> = said.lines().rev().take(3).collect();
     assert_eq!(lines[0], "simulated GPU: 2 findings: 1 x out of bounds, 1 x race");
     assert!(lines[1].starts_with("simulated GPU: poke: out of bounds: "), "{said}");
@@ -245,7 +212,7 @@ fn the_file_is_written_whichever_way_the_process_ends() {
 
 #[test]
 fn suppressed_findings_are_not_told_and_a_suppressed_access_still_fails() {
-    if inside() {
+    if child::inside("suppressed_findings_are_not_told_and_a_suppressed_access_still_fails") {
         return two_findings();
     }
     let folder = tempfile::tempdir().unwrap();
@@ -254,7 +221,8 @@ fn suppressed_findings_are_not_told_and_a_suppressed_access_still_fails() {
         .unwrap();
     let variables =
         [("ISOBIT_SIM_SUPPRESSIONS", known.to_str().unwrap()), ("ISOBIT_SIM_REPORT", path.to_str().unwrap())];
-    let said = passes("suppressed_findings_are_not_told_and_a_suppressed_access_still_fails", &variables);
+    let said =
+        child::run("suppressed_findings_are_not_told_and_a_suppressed_access_still_fails", &variables).passes().error;
     assert!(said.contains("status 700"), "{said}");
     assert!(said.contains(&format!("{}:4: \"races\" is not a kind", known.display())), "{said}");
     assert!(said.contains("simulated GPU: suppressed 1 by line 2: race:race") && !said.contains("findings:"), "{said}");
@@ -270,16 +238,13 @@ fn no_output_of_a_program_is_lost() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/findings.py");
     let library = std::env::current_exe().unwrap().with_file_name("libisobit_simgpu_cuda.so");
     assert!(library.exists(), "cargo builds {} with the tests", library.display());
-    let mut python = Command::new("python3");
-    TESTED.iter().for_each(|name| _ = python.env_remove(name));
-    python.arg(script).arg(&library).env("ISOBIT_SIM_MEMORY", "1073741824");
-    let Ok(output) = python.output() else {
+    let Ok(Said { status, out, error: said }) = child::finish(child::command("python3").arg(script).arg(&library))
+    else {
         assert!(std::env::var_os("CI").is_none(), "there is no python3");
         return eprintln!("skipped: there is no python3; `apt-get install python3` installs it");
     };
-    let (printed, said) = (String::from_utf8(output.stdout.clone()).unwrap(), said(&output));
-    assert_eq!(output.status.code(), Some(5), "the code is the program's own: {said}");
-    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(status.code(), Some(5), "the code is the program's own: {said}");
+    let lines: Vec<&str> = out.lines().collect();
     let expected: Vec<String> = (0..20_000).map(|i| format!("line {i}")).chain(["status 700".into()]).collect();
     assert!(lines == expected, "{} lines, the last {:?}\n{said}", lines.len(), lines.last());
     assert!(said.ends_with("simulated GPU: 1 finding: 1 x out of bounds\n"), "{said}");

@@ -1,11 +1,9 @@
 //! What kernels print reaches the standard output of the program at the moments that CUDA
 //! documents, in order with what the program itself prints.
 
-#[path = "../../../core/testing/child.rs"]
-mod child;
 mod common;
 
-use child::{output_of, say};
+use common::child::{Said, output_of, say};
 use common::{Buffer, Code, Handle, NULL, context, get, kernel, load, ok};
 use isobit_simgpu_cuda::context::*;
 use isobit_simgpu_cuda::copy::cuMemcpyDtoH_v2;
@@ -76,7 +74,7 @@ unsafe extern "C" fn called(_: *mut c_void) {
 
 #[test]
 fn at_the_calls_that_wait() {
-    let (out, _) = output_of("at_the_calls_that_wait", || {
+    let Said { out, .. } = output_of("at_the_calls_that_wait", || {
         let primary = context(0);
         let module = load(SOURCE);
         let function = kernel(module, c"says");
@@ -111,7 +109,8 @@ fn at_the_calls_that_wait() {
             before("the end of the context", &mut || ok(cuDevicePrimaryCtxReset_v2(0)));
             assert_eq!(context(0), primary);
         }
-    });
+    })
+    .passes();
     let mut want = String::new();
     let names = ["the context", "the stream", "an event", "a launch", "a copy", "a module", "the end of a module"];
     for (step, name) in (1..).zip(names.into_iter().chain(["a callback", "the end of the context"])) {
@@ -125,7 +124,7 @@ fn at_the_calls_that_wait() {
 
 #[test]
 fn what_was_printed_is_seen_when_the_program_dies() {
-    let (out, error) = output_of("what_was_printed_is_seen_when_the_program_dies", || {
+    let Said { out, error, .. } = output_of("what_was_printed_is_seen_when_the_program_dies", || {
         context(0);
         let function = kernel(load(SOURCE), c"says");
         launch(function, NULL, 1, 0, 1);
@@ -134,17 +133,19 @@ fn what_was_printed_is_seen_when_the_program_dies() {
         // A kernel that fails has printed before.
         assert_eq!(cuCtxSynchronize(), Code::LAUNCH_FAILURE);
         std::process::abort();
-    });
+    })
+    .aborts();
     assert_eq!(out, says(1) + &says(2), "{error}");
 }
 
 #[test]
 fn what_no_call_prints_is_lost_and_said() {
-    let (out, error) = output_of("what_no_call_prints_is_lost_and_said", || {
+    let Said { out, error, .. } = output_of("what_no_call_prints_is_lost_and_said", || {
         context(0);
         launch(kernel(load(SOURCE), c"says"), NULL, 7, 0, 3);
         say("the end");
-    });
+    })
+    .passes();
     assert_eq!(out, "the end\n");
     assert!(
         error.contains(&format!("{} bytes that kernels printed with printf are lost", 3 * says(7).len())),
@@ -183,7 +184,7 @@ fn a_graph_that_prints_fixes_the_limit_too() {
 
 #[test]
 fn the_limit_is_what_was_set() {
-    let (out, _) = output_of("the_limit_is_what_was_set", || {
+    let Said { out, .. } = output_of("the_limit_is_what_was_set", || {
         context(0);
         let function = kernel(load(SOURCE), c"says");
         // Room for four lines.
@@ -195,6 +196,7 @@ fn the_limit_is_what_was_set() {
         // Not after a kernel that prints.
         assert_eq!(cuCtxSetLimit(1, 1 << 20), Code::INVALID_VALUE);
         ok(cuCtxSynchronize());
-    });
+    })
+    .passes();
     assert_eq!(out, says(7).repeat(4));
 }

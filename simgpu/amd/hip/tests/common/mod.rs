@@ -8,7 +8,7 @@ mod testing;
 
 pub use isobit_simgpu_hip::Code;
 pub use isobit_simgpu_hip::report::isobit_sim_report;
-pub use testing::{alone, configure, get, host, kinds, ok, report};
+pub use testing::{alone, child, configure, get, host, kinds, ok, report};
 
 use isobit_simgpu_hip::memory::{hipFree, hipMalloc};
 use std::ffi::c_void;

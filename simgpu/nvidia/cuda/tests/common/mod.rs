@@ -7,7 +7,7 @@ mod testing;
 
 pub use isobit_simgpu_cuda::Code;
 pub use isobit_simgpu_cuda::report::isobit_sim_report;
-pub use testing::{configure, get, host, kinds, ok, report};
+pub use testing::{child, configure, get, host, kinds, ok, report};
 
 use isobit_simgpu_cuda::context::cuCtxSetCurrent;
 use isobit_simgpu_cuda::copy::{cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};

@@ -3,7 +3,9 @@
 use crate::cli::Run;
 use crate::libraries;
 use crate::summary;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
+use isobit_simgpu_core::finding::report::{self, Format};
+use std::env::VarError;
 use std::ffi::{OsString, c_int};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
@@ -18,14 +20,14 @@ const NOT_FOUND: u8 = 127;
 /// Runs the program and returns the exit code.
 ///
 /// # Errors
-/// Fails if the simulated GPUs are not there, or a report cannot be written.
+/// Fails if the simulated GPUs are not there. Also fails if a report cannot be written and neither
+/// the program nor a finding makes the exit code.
 pub fn run(run: &Run) -> Result<u8> {
     let folder = libraries::folder(run.cards.iter().map(|selected| selected.vendor))?;
     let reports = tempfile::tempdir().context("a folder for the findings of the program's processes")?;
-    // The variable names the report of a run without this program, so it names that of this one.
     let mut files = run.reports.clone();
     if files.is_empty() {
-        files.extend(std::env::var_os("ISOBIT_SIM_REPORT").filter(|path| !path.is_empty()).map(PathBuf::from));
+        files.extend(report_of_the_variable()?);
     }
     let mut command = Command::new(&run.program[0]);
     command.args(&run.program[1..]).envs(environment(run, &folder, reports.path())?);
@@ -42,9 +44,26 @@ pub fn run(run: &Run) -> Result<u8> {
     };
     let status = wait(&mut child).with_context(|| format!("the end of {name}"))?;
     let found = summary::of(reports.path())?;
-    found.tell(&name, &files, run.unused)?;
-    let own = code(status);
-    Ok(if own == 0 && found.any() { run.code } else { own })
+    let written = found.tell(&name, &files, run.unused);
+    match code(status) {
+        0 if found.any() => Ok(run.code),
+        0 => written.map(|()| 0),
+        own => Ok(own),
+    }
+}
+
+/// Returns the file that the user's environment names. The variable is for runs without this
+/// program, so that it may have a number for each process and each vendor. Here one file has the
+/// findings of all of them, with the number of this process.
+fn report_of_the_variable() -> Result<Option<PathBuf>> {
+    let name = match std::env::var("ISOBIT_SIM_REPORT") {
+        Ok(name) if !name.trim().is_empty() => name,
+        Ok(_) | Err(VarError::NotPresent) => return Ok(None),
+        Err(VarError::NotUnicode(name)) => bail!("ISOBIT_SIM_REPORT={name:?} is not UTF-8"),
+    };
+    let path = report::path(&name, "all");
+    ensure!(Format::of(&path).is_some(), "ISOBIT_SIM_REPORT={name:?} ends in none of .txt, .json and .sarif");
+    Ok(Some(path))
 }
 
 /// Returns the variables of the program.
@@ -99,13 +118,21 @@ extern "C" fn outlive(_: c_int) {}
 
 /// Keeps this process alive until the program has ended, so that its findings are reported. The
 /// terminal sends its signals to both processes; others are passed on. A handler, unlike an ignored
-/// signal, is not inherited by the program.
+/// signal, is not inherited by the program. A signal that is ignored already, as by `nohup`, stays
+/// so for both.
 fn catch_signals() {
     let outlived = [libc::SIGINT, libc::SIGQUIT].map(|signal| (signal, outlive as extern "C" fn(c_int)));
     let forwarded = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
     for (signal, handler) in outlived.into_iter().chain(forwarded.map(|signal| (signal, forward as _))) {
-        // SAFETY: the handlers only use atomics and call `kill`, which handlers may do.
-        unsafe { libc::signal(signal, handler as *const () as libc::sighandler_t) };
+        // SAFETY: the structure is plain data, and the pointer is to it. The handlers only use
+        // atomics and call `kill`, which handlers may do.
+        unsafe {
+            let mut inherited = std::mem::zeroed::<libc::sigaction>();
+            libc::sigaction(signal, std::ptr::null(), &mut inherited);
+            if inherited.sa_sigaction != libc::SIG_IGN {
+                libc::signal(signal, handler as *const () as libc::sighandler_t);
+            }
+        }
     }
 }
 

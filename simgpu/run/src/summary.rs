@@ -1,12 +1,12 @@
 //! The findings of a program's processes: gathered, counted and written.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use isobit_simgpu_core::finding::report::{Format, OfKernel, Report, replace};
 use isobit_simgpu_core::finding::suppress::Use;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Findings that are printed if no file gets them.
+/// Findings that are printed if no file has them.
 const PRINTED: usize = 20;
 
 /// The findings of all processes.
@@ -58,30 +58,46 @@ impl Summary {
         self.report.counts.total() > 0
     }
 
-    /// Writes the findings to files, and prints how many there are.
+    /// Prints the findings, or how many there are if files get them, and writes the files. Prints
+    /// why a file cannot be written, and the findings then if no file has them.
     ///
     /// # Errors
     /// Fails if a file cannot be written.
     pub fn tell(&self, program: &str, files: &[PathBuf], unused: bool) -> Result<()> {
-        let report = Report { program: program.to_owned(), ..self.report.clone() };
-        for path in files {
-            let format = Format::of(path)
-                .with_context(|| format!("{}: the name must end in .txt, .json or .sarif", path.display()))?;
-            replace(path, &report.to_text(format)).with_context(|| format!("the report {}", path.display()))?;
+        if files.is_empty() {
+            eprint!("{}", self.lines());
         }
-        eprint!("{}", self.text(files, unused));
-        Ok(())
+        eprint!("{}", self.text(unused));
+        let report = Report { program: program.to_owned(), ..self.report.clone() };
+        let mut written = 0;
+        for path in files {
+            match write(&report, path) {
+                Ok(()) => {
+                    written += 1;
+                    if self.any() {
+                        eprintln!("isobit-sim: the findings are in {}", path.display());
+                    }
+                }
+                Err(error) => eprintln!("isobit-sim: the findings cannot be written to {}: {error}", path.display()),
+            }
+        }
+        if written == 0 && !files.is_empty() {
+            eprint!("{}", self.lines());
+        }
+        if written == files.len() { Ok(()) } else { Err(anyhow!("a report could not be written")) }
     }
 
-    fn text(&self, files: &[PathBuf], unused: bool) -> String {
+    /// Returns a line for each of the first findings.
+    fn lines(&self) -> String {
+        self.report.findings.iter().take(PRINTED).map(|finding| format!("isobit-sim: {finding}\n")).collect()
+    }
+
+    fn text(&self, unused: bool) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let mut line = |words: &dyn std::fmt::Display| _ = writeln!(text, "isobit-sim: {words}");
         if self.processes == 0 {
             line(&"the program used no simulated GPU");
-        }
-        if files.is_empty() {
-            self.report.findings.iter().take(PRINTED).for_each(|finding| line(finding));
         }
         for used in &self.report.suppressions {
             match used.count {
@@ -101,9 +117,11 @@ impl Summary {
         for OfKernel { kind, kernel, count } in kernels {
             let _ = writeln!(text, "{count:>10}  {:<width$}  {kernel}", kind.to_string());
         }
-        for path in files {
-            let _ = writeln!(text, "isobit-sim: the findings are in {}", path.display());
-        }
         text
     }
+}
+
+fn write(report: &Report, path: &Path) -> Result<()> {
+    let format = Format::of(path).context("the name must end in .txt, .json or .sarif")?;
+    Ok(replace(path, &report.to_text(format))?)
 }

@@ -32,7 +32,11 @@ impl Folder {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_isobit-sim"));
+        self.start(env!("CARGO_BIN_EXE_isobit-sim"), args)
+    }
+
+    fn start(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.0.path()).env("ISOBIT_SIMGPU", self.0.path());
         // The variables that the options set, which the user's environment may have.
         for name in ["CUDA", "ROCM", "FINDINGS", "REPORT", "SUPPRESSIONS"] {
@@ -144,11 +148,46 @@ fn the_findings_of_all_processes_are_in_the_reports() {
     assert_eq!((report.findings.len(), report.counts.total(), report.program.as_str()), (3, 3, "sh"));
     let log: serde_json::Value = serde_json::from_slice(&read(&sarif)).unwrap();
     assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 3);
-    // Without the option, the variable names the file.
-    let mut by_variable = folder.command(&["run", "python3", PROGRAM, "race"]);
-    by_variable.env("ISOBIT_SIM_REPORT", folder.path("variable.txt"));
-    Said::of(&by_variable.output().unwrap()).ends_with(86);
-    assert!(std::fs::read_to_string(folder.path("variable.txt")).unwrap().starts_with("race: race: "));
+}
+
+#[test]
+fn without_the_option_the_variable_names_the_report() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new();
+    let run = |name: &str, program: &[&str]| {
+        let mut command = folder.command(&[&["run", "--"], program].concat());
+        let child = command.env("ISOBIT_SIM_REPORT", name).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.unwrap();
+        (child.id(), Said::of(&child.wait_with_output().unwrap()))
+    };
+    let race = ["python3", PROGRAM, "race"];
+    let (process, said) = run("%v-%p.txt", &race);
+    let name = format!("all-{process}.txt");
+    said.ends_with(86).tells(&["the findings are in", &name]);
+    assert!(std::fs::read_to_string(folder.path(&name)).unwrap().starts_with("race: race: "));
+    run(" ", &race).1.ends_with(86).tells(&["isobit-sim: race: race: "]);
+    let (_, said) = run("found.xml", &["sh", "-c", "echo begun"]);
+    assert_eq!(said.out, "", "the name is wrong before the program starts");
+    said.ends_with(125).tells(&["found.xml", ".sarif"]);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_loses_nothing() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new();
+    let (nowhere, there) = (["--report", "no folder/all.json"], ["--report", "all.txt"]);
+    let found = ["isobit-sim: race: race: ", "1 finding: 1 x race", "cannot be written to no folder/all.json: No such"];
+    folder.python(&nowhere, &["race"]).ends_with(86).tells(&found);
+    folder.python(&nowhere, &["race", "3"]).ends_with(3).tells(&found);
+    folder.python(&nowhere, &[]).ends_with(125).tells(&found[2..]);
+    let one = folder.python(&[nowhere, there].concat(), &["race"]).ends_with(86);
+    assert!(!one.err.contains(found[0]) && !one.err.contains("findings are in no folder"), "{}", one.err);
+    one.tells(&["the findings are in all.txt", found[1], found[2]]);
+    assert!(std::fs::read_to_string(folder.path("all.txt")).unwrap().starts_with("race: race: "));
 }
 
 #[test]
@@ -195,4 +234,16 @@ fn signals_reach_the_program() {
     // SAFETY: the process is not yet waited for, so its number is its own.
     unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
     assert_eq!(child.wait().unwrap().code(), Some(7));
+}
+
+/// As `nohup` starts it.
+#[test]
+fn ignored_signals_stay_ignored() {
+    let folder = Folder::new();
+    for signal in ["HUP", "INT", "USR1"] {
+        let program = format!("kill -{signal} $$; kill -{signal} $PPID; exit 7");
+        let script = format!("trap '' {signal}; exec \"$0\" run -- sh -c '{program}'");
+        let runner = env!("CARGO_BIN_EXE_isobit-sim");
+        Said::of(&folder.start("sh", &["-c", &script, runner]).output().unwrap()).ends_with(7);
+    }
 }

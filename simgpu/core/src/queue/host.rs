@@ -66,7 +66,7 @@ impl Handed {
         thread.0.send(self).map_err(|_| io::Error::other("the thread of the stream has ended"))
     }
 
-    /// Runs it, and then what was left behind it alone.
+    /// Runs it. Goes on with one of the tasks that were left behind it, and hands over the others.
     fn go_on(self) {
         let Self { queues, mut task, mut started } = self;
         loop {

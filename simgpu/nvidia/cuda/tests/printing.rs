@@ -155,7 +155,7 @@ fn what_no_call_prints_is_lost_and_said() {
 
 #[test]
 fn a_graph_that_prints_fixes_the_limit_too() {
-    let (out, _) = output_of("a_graph_that_prints_fixes_the_limit_too", || {
+    let said = output_of("a_graph_that_prints_fixes_the_limit_too", || {
         context(0);
         let function = kernel(load(SOURCE), c"says");
         // SAFETY: the pointers are the helper's.
@@ -179,7 +179,7 @@ fn a_graph_that_prints_fixes_the_limit_too() {
             assert_eq!(cuCtxSetLimit(1, 1 << 21), Code::INVALID_VALUE);
         }
     });
-    assert_eq!(out, says(7).repeat(32));
+    assert_eq!(said.out, says(7).repeat(32));
 }
 
 #[test]

@@ -171,6 +171,36 @@ template <bool WAITS> DEVICE void in_shared(u32* out) {
 KERNEL void flag_in_shared(u32* data, u32* flag, u32* out) { in_shared<true>(out); }
 KERNEL void flag_in_shared_ignored(u32* data, u32* flag, u32* out) { in_shared<false>(out); }
 
+// The waves wait for the first one, with a loop whose first iteration the compiler peels off:
+// its load is then in front of the loop.
+template <bool ATOMIC> DEVICE void first_apart(u32* out) {
+    SHARED u32 cells[320];
+    if (thread() < 64) cells[thread()] = 0;
+    barrier();
+    u32* cell = cells + thread() % 64;
+    if (thread() >= 64) {
+        u32 value = ATOMIC ? __hip_atomic_load(cell, RELAXED, WORKGROUP) : *cell;
+        // Something else happens in front of the loop, so the load does not belong to it.
+        if (!ATOMIC) cells[64 + thread()] = value;
+        while (value == 0) value = __hip_atomic_load(cell, RELAXED, WORKGROUP);
+        out[index()] = value;
+    } else {
+        __hip_atomic_fetch_or(cell, 3, RELAXED, WORKGROUP);
+    }
+}
+KERNEL void first_apart_atomic(u32* out) { first_apart<true>(out); }
+KERNEL void first_apart_plain(u32* out) { first_apart<false>(out); }
+
+// Each thread appends to one of four lists. The groups have counts of their own, but share the
+// lists, unless `SHARED_COUNTS`.
+template <bool SHARED_COUNTS> DEVICE void append_to(u32* counts, u32* out) {
+    u32 list = thread() % 4;
+    u32* count = counts + (SHARED_COUNTS ? 0 : 4 * block()) + list;
+    out[1024 * list + __hip_atomic_fetch_add(count, 1, RELAXED, AGENT)] = index();
+}
+KERNEL void append(u32* counts, u32* out) { append_to<true>(counts, out); }
+KERNEL void append_twice(u32* counts, u32* out) { append_to<false>(counts, out); }
+
 // Each group waits for the one before, and adds to what it left.
 KERNEL void chain(u32* data, u32* flag, u32* out) {
     if (thread() != 0) return;

@@ -174,6 +174,35 @@ fn flags_in_a_group() {
 }
 
 #[test]
+fn the_first_iteration_of_a_wait_apart() {
+    on_every_card(|card, arch| {
+        let out = card.upload(&vec![3u32; ALL]);
+        assert_eq!(card.findings("first_apart_atomic", BLOCKS, THREADS, &[out]), [], "{}", arch.name());
+        assert!(card.download::<u32>(out, ALL).iter().all(|x| *x == 3));
+        let found = card.findings("first_apart_plain", BLOCKS, THREADS, &[out]);
+        races(&found, "first_apart_plain", &["ds_read", "ds_load", "ds_or"], arch);
+    });
+}
+
+#[test]
+fn slots_that_a_count_gives() {
+    on_every_card(|card, arch| {
+        let launch = |kernel: &str| {
+            let (counts, out) = (card.upload(&[0u32; 8]), card.uninitialised(4 * 4096));
+            (card.findings(kernel, 2, THREADS, &[counts, out]), out)
+        };
+        let (found, out) = launch("append");
+        assert_eq!(found, [], "{}", arch.name());
+        for list in 0..4u32 {
+            let mut threads = card.download::<u32>(out + u64::from(4096 * list), 128);
+            threads.sort_unstable();
+            assert_eq!(threads, (0..512).filter(|thread| thread % 4 == list).collect::<Vec<u32>>());
+        }
+        races(&launch("append_twice").0, "append_twice", &["global_store"], arch);
+    });
+}
+
+#[test]
 fn groups_in_turn_and_locks() {
     on_every_card(|card, arch| {
         let (data, flag) = (card.upload(&[0u32]), card.upload(&[0u32]));

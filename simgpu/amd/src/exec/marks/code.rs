@@ -71,13 +71,13 @@ pub(super) fn is_jump(inst: &Inst) -> bool {
 }
 
 /// Whether the next instruction never follows.
-fn ends(inst: &Inst) -> bool {
+pub(super) fn ends(inst: &Inst) -> bool {
     matches!(inst.name, "s_branch" | "s_endpgm" | "s_setpc_b64")
 }
 
 /// What an instruction does with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Load,
     Store,
     Atomic,
@@ -85,7 +85,7 @@ pub(super) enum Kind {
 
 /// Returns the address space of a memory instruction (`global`, `flat`, `buffer`, `ds`, `scratch`,
 /// or `s` for scalar memory), and what it does.
-pub(super) fn memory(inst: &Inst) -> Option<(&'static str, Kind)> {
+pub(crate) fn memory(inst: &Inst) -> Option<(&'static str, Kind)> {
     let (space, rest) = inst.name.split_once('_')?;
     let kind = match space {
         "global" | "flat" | "buffer" | "ds" | "scratch" | "s" if rest.starts_with("load") => Kind::Load,

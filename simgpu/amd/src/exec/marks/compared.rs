@@ -165,7 +165,8 @@ fn own_writes(inst: &Inst, mut found: impl FnMut(Location, u16)) {
         found(location, number);
         number += 1;
     });
-    // Of a mask that takes two, the first is enough: it is not what an atomic compares.
+    // Of a mask that takes two, the first is enough: masks are neither compared values nor
+    // addresses, so another write comes before a use of the second as one.
     words(inst.sdst, 1, |location| found(location, 0));
     if matches!(memory(inst), Some((_, Kind::Store))) {
         for word in 0..inst.src_dwords[1].into() {

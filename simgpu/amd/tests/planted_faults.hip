@@ -72,6 +72,10 @@ KERNEL void unaligned_load(const u32* in, u32* out) {
     out[thread()] = *(const u32*)((const char*)in + 4 * thread() + 2);
 }
 
+KERNEL void unaligned_volatile_load(const u32* in, u32* out) {
+    out[thread()] = *(const volatile u32*)((const char*)in + 4 * thread() + 2);
+}
+
 KERNEL void misaligned_atomic(u32* out) {
     __hip_atomic_fetch_add((u32*)((char*)out + 4 * thread() + 2), 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
@@ -79,6 +83,12 @@ KERNEL void misaligned_atomic(u32* out) {
 KERNEL void barrier_for_half(const u32* in, u32* out) {
     if (thread() % 2 == 0) __builtin_amdgcn_s_barrier();
     out[thread()] = in[thread()];
+}
+
+KERNEL void barrier_for_half_before_a_buffer(const u32* in, u32* out) {
+    auto buffer = __builtin_amdgcn_make_buffer_rsrc(out, 0, 1024, 0x27000);
+    if (thread() % 2 == 0) __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_raw_buffer_store_b32(thread(), buffer, 4 * thread(), 0, 0);
 }
 
 template <bool ATOMIC> DEVICE void last_block(const u32* in, u32* out, u32* count) {

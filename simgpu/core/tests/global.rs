@@ -150,12 +150,12 @@ fn scalar_loads_are_checked_too() {
     let findings = Findings::new();
     let launch = Launch::new("kernel", &memory, &findings, 4, false);
     let mut cache = SiteCache::default();
-    assert!(launch.check_uniform(&HERE, 1, buffer, 32, 4, &mut cache, &Names));
+    assert!(launch.check_uniform(&HERE, Access::Load, 1, buffer, 32, 4, &mut cache, &Names));
     assert!(findings.is_empty());
-    assert!(launch.check_uniform(&HERE, 2, buffer + 32, 4, 4, &mut cache, &Names));
-    assert!(!launch.check_uniform(&HERE, 3, buffer + 48, 32, 4, &mut cache, &Names));
+    assert!(launch.check_uniform(&HERE, Access::Load, 2, buffer + 32, 4, 4, &mut cache, &Names));
+    assert!(!launch.check_uniform(&HERE, Access::Load, 3, buffer + 48, 32, 4, &mut cache, &Names));
     assert_eq!(launch.part(Access::Load, buffer + 48, 32).map(|part| part.bytes), Some(16));
-    assert!(!launch.check_uniform(&HERE, 4, buffer + 64, 4, 4, &mut cache, &Names));
+    assert!(!launch.check_uniform(&HERE, Access::Load, 4, buffer + 64, 4, 4, &mut cache, &Names));
     let (unwritten, over) = (FindingKind::UninitialisedRead, FindingKind::OverRead);
     assert_eq!(kinds(&findings.take()), [unwritten, over, unwritten, FindingKind::OutOfBounds]);
 }

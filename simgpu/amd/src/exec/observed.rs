@@ -11,8 +11,11 @@
 //! accesses memory without them may be on its way to an early return, which the compiler has placed
 //! behind the barrier.
 
+use super::marks::memory;
+use super::memory::buffer::is_private;
 use super::program::Step;
 use super::wave::{Env, SITE_CACHES, Wave};
+use crate::isa::Inst;
 use isobit_simgpu_core::check::{Place, SiteCache};
 
 /// Number of barriers that a wave remembers. The first ones are enough: lanes that meet again
@@ -38,7 +41,7 @@ impl Wave {
         }
         let exec = self.exec() & self.live;
         let behind = |partial: &Partial| exec & partial.absent != 0 && partial.there & !exec == 0;
-        if self.partial.iter().any(behind) && accesses(env.program.inst(step).name) {
+        if self.partial.iter().any(behind) && accesses(self, step, env.program.inst(step)) {
             self.tell(exec, behind, env);
         }
     }
@@ -66,13 +69,12 @@ impl Wave {
     }
 }
 
-/// Whether an instruction accesses memory that threads share. Instructions that exchange values of
-/// lanes do not, though they belong to group memory.
-fn accesses(name: &str) -> bool {
-    let exchanges = ["permute", "bpermute", "swizzle"];
-    match name.split_once('_') {
-        Some(("global" | "flat", _)) => true,
-        Some(("ds", rest)) => !exchanges.iter().any(|exchange| rest.starts_with(exchange)),
-        _ => false,
+/// Whether the lanes of an instruction access memory that threads share. Loads to scalar registers
+/// are those of the whole wave.
+fn accesses(wave: &Wave, step: &Step, inst: &Inst) -> bool {
+    match memory(inst) {
+        Some(("buffer", _)) => !is_private(wave, step),
+        Some((space, _)) => matches!(space, "global" | "flat" | "ds"),
+        None => false,
     }
 }

@@ -4,7 +4,7 @@
 use super::metadata::{Described, Formats};
 use super::{Image, LoadError};
 use crate::exec::Program;
-use crate::exec::marks::Mark;
+use crate::exec::marks::{Kind, Mark, memory};
 use crate::isa::Arch;
 use isobit_simgpu_core::check::Granules;
 use std::sync::Arc;
@@ -210,18 +210,14 @@ impl Kernel {
 fn accesses(program: &Program, entry: usize, end: u32) -> (Granules, bool) {
     let own = program.steps[entry..].iter().take_while(|step| step.offset < end);
     let calls = own.clone().any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));
-    let steps = if calls { &program.steps[..] } else { &program.steps[entry..entry + own.count()] };
+    let range = if calls { 0..program.steps.len() } else { entry..entry + own.count() };
     let (mut granules, mut atomics) = (Granules::default(), false);
-    let first = if calls { 0 } else { entry };
-    atomics |= program.marks.iter().skip(first).take(steps.len()).any(|mark| *mark == Mark::Atomic);
-    for name in steps.iter().filter_map(|step| program.insts.get(step.inst as usize)).map(|inst| inst.name) {
-        let Some((space, rest)) = name.split_once('_') else { continue };
-        if !matches!(space, "global" | "flat" | "ds" | "buffer") {
-            continue;
-        }
-        let plain = ["load", "store", "permute", "bpermute", "swizzle"].iter().any(|form| rest.starts_with(form));
-        atomics |= if space == "ds" { !plain } else { rest.starts_with("atomic") };
-        for part in rest.split('_') {
+    for (step, mark) in program.steps[range.clone()].iter().zip(&program.marks[range.start..]) {
+        atomics |= *mark == Mark::Atomic;
+        let Some(inst) = program.insts.get(step.inst as usize) else { continue };
+        let Some((space @ ("global" | "flat" | "ds" | "buffer"), kind)) = memory(inst) else { continue };
+        atomics |= kind == Kind::Atomic;
+        for part in inst.name.split('_') {
             let bytes = match part {
                 "u8" | "i8" | "b8" => 1,
                 "u16" | "i16" | "b16" => 2,

@@ -249,8 +249,8 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Allows vector accesses at any address, except for atomics. Races of accesses that are not
-    /// aligned are not found.
+    /// Allows vector accesses at any address, except for read-modify-writes. Races of accesses that
+    /// are not aligned are not found.
     #[must_use]
     pub fn allowing_unaligned(mut self) -> Self {
         self.unaligned = true;
@@ -326,7 +326,7 @@ impl<'a> Launch<'a> {
         cache: &mut SiteCache,
         describe: &dyn Describe,
     ) -> Checked {
-        let unaligned = self.unaligned && !access.is_atomic();
+        let unaligned = self.unaligned && access != Access::Atomic;
         self.check_lanes(&lanes::Wave { who, access, site, mask, addresses, bytes, align, unaligned, describe }, cache)
     }
 
@@ -374,12 +374,14 @@ impl<'a> Launch<'a> {
     }
 
     /// Checks a load of `bytes` bytes at one address by a whole wave, such as a scalar load.
-    /// Returns whether it may be made; if not, it may be made to its [`part`](Self::part).
+    /// `access` is a load or a compared one. Returns whether it may be made; if not, it may be made
+    /// to its [`part`](Self::part).
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn check_uniform(
         &self,
         who: &Place,
+        access: Access,
         site: u32,
         address: u64,
         bytes: u32,
@@ -387,11 +389,11 @@ impl<'a> Launch<'a> {
         cache: &mut SiteCache,
         describe: &dyn Describe,
     ) -> bool {
-        if self.check_run(who, Access::Load, address, u64::from(bytes), align, cache) {
+        if self.check_run(who, access, address, u64::from(bytes), align, cache) {
             return true;
         }
         let addresses = &[address; LANES];
-        let (access, mask, unaligned) = (Access::Load, 1, false);
+        let (mask, unaligned) = (1, false);
         let wave = lanes::Wave { who, access, site, mask, addresses, bytes, align, unaligned, describe };
         self.check_lanes(&wave, cache).lanes == 1
     }

@@ -8,6 +8,7 @@ mod compared;
 
 use crate::isa::{Arch, DecodeError, Inst};
 use code::Code;
+pub(crate) use code::{Kind, memory};
 
 /// What a load or a store is for the race checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -28,6 +28,12 @@ struct Raw {
     bytes: u32,
 }
 
+/// Whether the resource of a step is one of private memory.
+#[inline(always)]
+pub fn is_private(wave: &Wave, step: &Step) -> bool {
+    wave.word(step.sdst + 1) & SWIZZLED != 0
+}
+
 impl Space for Buffer {
     fn address(lower: &mut Lower, inst: &Inst, step: &mut Step) -> Result<(), Unsupported> {
         if inst.idxen {
@@ -50,7 +56,7 @@ impl Space for Buffer {
             Source::Row(_) => wave.v[row(step.rows[ADDRESS]) & 511].0,
             _ => [0; 64],
         };
-        if wave.word(step.sdst + 1) & SWIZZLED != 0 {
+        if is_private(wave, step) {
             // Offsets of the whole wave count the bytes of all its lanes.
             let base = offset.wrapping_add(scalar / wave.width as u32);
             return checked_access::private(wave, step, env, form, mask, &vector.map(|v| v.wrapping_add(base)));

@@ -3,7 +3,7 @@
 
 #[doc(hidden)]
 pub mod atomic;
-mod buffer;
+pub(super) mod buffer;
 mod cache;
 mod checked_access;
 mod flat;

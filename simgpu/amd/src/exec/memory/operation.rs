@@ -23,9 +23,8 @@ pub struct Form {
     pub access: Access,
     /// Bytes per lane.
     pub bytes: u32,
-    /// The required alignment of the address. In the mode that the runtime sets, the hardware
-    /// accepts loads and stores at any address. But the source promises, on AMD's cards as on
-    /// others, that an element of up to four bytes lies where a pointer to it may point.
+    /// The alignment that atomics and group memory require. The hardware accepts other accesses to
+    /// global and private memory at any address.
     pub align: u32,
     /// The number of registers that it stores (for an atomic: of each operand).
     pub stored: usize,

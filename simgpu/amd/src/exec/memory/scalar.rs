@@ -7,7 +7,7 @@ use crate::exec::value::Kind;
 use crate::exec::wave::SITE_CACHES;
 use crate::exec::{Env, Exec, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand, sreg};
-use isobit_simgpu_core::check::{Access, LANES};
+use isobit_simgpu_core::check::Access;
 use isobit_simgpu_core::watch::clock_was_read;
 use std::sync::atomic::Ordering;
 
@@ -53,20 +53,15 @@ fn run<const N: usize, const BUFFER: bool, const COMPARED: bool>(
         let (place, site) = (wave.place(env), wave.site());
         let cache = &mut env.caches[site as usize % SITE_CACHES];
         let bytes = 4 * count as u32;
-        let valid = if COMPARED {
-            let (access, at) = (Access::ComparedLoad, [address; LANES]);
-            env.launch.check_scattered(&place, access, site, 1, &at, bytes, 4, cache, env.describe).lanes == 1
-        } else {
-            env.launch.check_uniform(&place, site, address, bytes, 4, cache, env.describe)
-        };
-        if valid {
+        let access = if COMPARED { Access::ComparedLoad } else { Access::Load };
+        if env.launch.check_uniform(&place, access, site, address, bytes, 4, cache, env.describe) {
             for (i, word) in words.iter_mut().enumerate().take(count) {
                 // SAFETY: the check found all of the words in a live allocation, at a multiple of
                 // four. If other threads of the simulated card write them at the same time, the
                 // kernel has a race, which the checks report.
                 *word = unsafe { (address as *const u32).add(i).read() };
             }
-        } else if let Some(part) = env.launch.part(Access::Load, address, 4 * count as u32) {
+        } else if let Some(part) = env.launch.part(access, address, bytes) {
             let to = words.as_mut_ptr().cast::<u8>().wrapping_add(part.skipped);
             // SAFETY: the part lies in a live allocation, and `words` has room for all of it.
             unsafe { to.copy_from_nonoverlapping(part.address as *const u8, part.bytes) };

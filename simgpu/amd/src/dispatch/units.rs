@@ -31,7 +31,7 @@ const CDNA: Units = Units {
     count: 0,
     simds: 4,
     waves_per_simd: 8,
-    lanes: 64,
+    lanes: Arch::Gfx90a.wave_size() as u32,
     local_bytes: 64 << 10,
     vgprs_per_simd: 512,
     vgpr_step: 8,
@@ -47,7 +47,7 @@ impl Arch {
             Self::Gfx1100 => Units {
                 count: 48,
                 waves_per_simd: 16,
-                lanes: 32,
+                lanes: self.wave_size() as u32,
                 local_bytes: 128 << 10,
                 vgprs_per_simd: 1536,
                 vgpr_step: 24,

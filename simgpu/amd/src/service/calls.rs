@@ -1,7 +1,7 @@
 //! Calls of the host by waves, and the services that the device library asks for.
 
 use super::messages::Messages;
-use super::packets::{Packet, Packets};
+use super::packets::{Packet, Packets, SLOT};
 use isobit_simgpu_core::check::lanes_of;
 use isobit_simgpu_core::memory::Memory;
 use isobit_simgpu_core::print::Output;
@@ -76,7 +76,7 @@ impl<'a> HostCalls<'a> {
     }
 
     /// Calls a function of the program.
-    fn call(&self, slot: &[u64; 8]) -> Result<[u64; 2], String> {
+    fn call(&self, slot: &[u64; SLOT]) -> Result<[u64; 2], String> {
         let [function, inputs @ ..] = slot;
         if *function == 0 || self.memory.holds(*function) {
             return Err(format!("the kernel calls a function of the host at {function:#x}, where there is none"));

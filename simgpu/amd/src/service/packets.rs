@@ -65,7 +65,9 @@ pub(super) struct Packet {
 /// # Safety
 /// The address is in a live buffer and a multiple of eight.
 unsafe fn wide<'a>(address: u64) -> &'a AtomicU64 {
-    // SAFETY: as the caller promises; kernels access it with atomics of the host too.
+    // SAFETY: as the caller promises. A kernel writes headers and slots with plain stores, before
+    // the release that pushes the packet, which `ready` acquires. A kernel that breaks this
+    // protocol gets any value; indices are masked, so no access leaves the buffer.
     unsafe { AtomicU64::from_ptr(address as *mut u64) }
 }
 

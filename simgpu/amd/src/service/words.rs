@@ -37,7 +37,7 @@ impl<'a> Words<'a> {
 }
 
 impl Arguments for Words<'_> {
-    // So does the real runtime.
+    // AMD's runtime also ends the text at a conversion without an argument.
     const END_WITHOUT: bool = true;
 
     fn integer(&mut self, _: bool) -> Option<u64> {

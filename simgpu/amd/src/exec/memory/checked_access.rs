@@ -119,13 +119,13 @@ pub fn private(
     mask: u64,
     addresses: &[u32; LANES],
 ) -> Flow {
-    let (lanes, clipped) = private::check(wave, env, form, mask, addresses);
-    if lanes != mask
-        && let Some(why) = private::overflow(wave, env, mask & !lanes, addresses, form.bytes)
-    {
-        env.fault = Some(why);
-        return Flow::Fault;
-    }
+    let (lanes, clipped) = match private::check(wave, env, form, mask, addresses) {
+        Ok(allowed) => allowed,
+        Err(why) => {
+            env.fault = Some(why);
+            return Flow::Fault;
+        }
+    };
     let stride = wave.private.bytes_per_lane as usize;
     let start = wave.private.bytes_mut().as_mut_ptr();
     let places: Places = std::array::from_fn(|lane| start.wrapping_add(lane * stride + addresses[lane] as usize));

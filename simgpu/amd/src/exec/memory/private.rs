@@ -63,7 +63,16 @@ pub fn part(memory: usize, address: u32, bytes: u32) -> Option<Part> {
 
 /// Returns the lanes whose access is allowed, and those of which only a [`part`] is. Reports
 /// invalid accesses, and marks written bytes as initialised.
-pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) -> (u64, u64) {
+///
+/// # Errors
+/// Says why if the stack is too small, which is not reported.
+pub fn check(
+    wave: &mut Wave,
+    env: &Env<'_>,
+    form: &Form,
+    mask: u64,
+    addresses: &[u32; LANES],
+) -> Result<(u64, u64), String> {
     let &Form { access, bytes, align, .. } = form;
     let stride = wave.private.bytes_per_lane as usize;
     let (mut lanes, mut clipped) = (mask, 0);
@@ -96,12 +105,13 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
             init.fill(1);
         }
     }
-    if let Some((kind, lane, what)) = wrong
-        && overflow(wave, env, mask & !lanes, addresses, bytes).is_none()
-    {
+    if let Some((kind, lane, what)) = wrong {
+        if let Some(why) = overflow(wave, env, mask & !lanes, addresses, bytes) {
+            return Err(why);
+        }
         tell(wave, env, kind, lane, i64::from(addresses[lane & 63] as i32), bytes, what);
     }
-    (lanes, clipped)
+    Ok((lanes, clipped))
 }
 
 /// Says why the stack of a wave is too small for accesses of these lanes, which are not allowed.
@@ -110,7 +120,7 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
 /// the return address of another. The simulated wave stops instead. An access outside while most of
 /// the stack is free is not an overflow, but an ordinary finding.
 #[cold]
-pub fn overflow(wave: &Wave, env: &Env<'_>, lanes: u64, addresses: &[u32; LANES], bytes: u32) -> Option<String> {
+fn overflow(wave: &Wave, env: &Env<'_>, lanes: u64, addresses: &[u32; LANES], bytes: u32) -> Option<String> {
     let size = wave.private.bytes_per_lane;
     let outside = |lane: &u32| addresses[*lane as usize & 63].saturating_add(bytes) > size;
     let lane = lanes_of(lanes).find(outside).filter(|_| wave.private.stack)?;

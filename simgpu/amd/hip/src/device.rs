@@ -1,7 +1,7 @@
 //! Devices: their number, the current one, names, and synchronization.
 
 use crate::Code;
-use crate::error::{Error, bail, call, put, put_if_wanted, put_text};
+use crate::error::{bail, call, put, put_if_wanted, put_text};
 use crate::process::{current_device, process, set_current_device};
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn hipDeviceComputeCapability(major: *mut c_int, minor: *m
 pub extern "C" fn hipDeviceSynchronize() -> Code {
     call("hipDeviceSynchronize", || {
         let (process, device) = (process()?, current_device());
-        process.settle(device, process.machine.queues.synchronize_device(device).map_err(Error::from))
+        process.settle(device, process.machine.queues.synchronize_device(device))
     })
 }
 

@@ -1,9 +1,9 @@
 //! Events.
 
 use crate::Code;
-use crate::error::{Error, Result, bail, call, put};
-use crate::process::{Process, current_device, process, working};
-use isobit_simgpu_core::queue::{EventId, QueueError};
+use crate::error::{Result, bail, call, put};
+use crate::process::{current_device, process, working};
+use isobit_simgpu_core::queue::EventId;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_float, c_uint};
 
@@ -22,15 +22,6 @@ pub(crate) fn id(event: Handle) -> Result<EventId> {
     // An unknown event has no card; the caller's next step says so.
     process.machine.queues.event_device(event).map_or(Ok(()), |device| process.check(device))?;
     Ok(event)
-}
-
-/// Finishes a call that waited for an event.
-fn settle(process: &Process, event: EventId, happened: std::result::Result<(), QueueError>) -> Result {
-    let happened = happened.map_err(Error::from);
-    match process.machine.queues.event_device(event) {
-        Ok(device) => process.settle(device, happened),
-        Err(_) => happened,
-    }
 }
 
 /// Creates an event that records time.
@@ -84,7 +75,7 @@ pub extern "C" fn hipEventRecord(event: Handle, stream: Handle) -> Code {
 pub extern "C" fn hipEventSynchronize(event: Handle) -> Code {
     call("hipEventSynchronize", || {
         let (process, event) = (process()?, id(event)?);
-        settle(process, event, process.machine.queues.synchronize_event(event))
+        process.settle_event(event, process.machine.queues.synchronize_event(event))
     })
 }
 
@@ -93,7 +84,7 @@ pub extern "C" fn hipEventSynchronize(event: Handle) -> Code {
 pub extern "C" fn hipEventQuery(event: Handle) -> Code {
     call("hipEventQuery", || {
         let (process, event) = (process()?, id(event)?);
-        settle(process, event, process.machine.queues.query_event(event))
+        process.settle_event(event, process.machine.queues.query_event(event))
     })
 }
 

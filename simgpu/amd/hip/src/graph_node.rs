@@ -73,6 +73,7 @@ unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams
         Some(function) => function,
         None => registered::function(process, params.func)?,
     };
+    process.check(function.device)?;
     // SAFETY: the caller promises what HIP requires for `hipKernelNodeParams`: the arguments point
     // to values of the kernel's parameters.
     let prepared = unsafe {

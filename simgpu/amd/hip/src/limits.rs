@@ -1,8 +1,8 @@
 //! Limits of a device: the size of a thread's stack.
 
 use crate::Code;
-use crate::error::{Error, Result, bail, call, put};
-use crate::process::{current_device, process};
+use crate::error::{Result, bail, call, put};
+use crate::process::{current_device, working};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
@@ -18,7 +18,7 @@ fn check(limit: c_int) -> Result {
     match limit {
         STACK => Ok(()),
         other if (0..RANGE).contains(&other) => {
-            Err(Error::new(Code::UNSUPPORTED_LIMIT, format!("this device does not support limit {limit}")))
+            bail!(UNSUPPORTED_LIMIT, "this device does not support limit {limit}")
         }
         _ => bail!(INVALID_VALUE, "{limit} is not a limit"),
     }
@@ -29,7 +29,7 @@ fn check(limit: c_int) -> Result {
 pub unsafe extern "C" fn hipDeviceGetLimit(to: *mut usize, limit: c_int) -> Code {
     call("hipDeviceGetLimit", || {
         check(limit)?;
-        let stack = process()?.cards[current_device()].stack.load(Ordering::Relaxed);
+        let stack = working()?.cards[current_device()].stack.load(Ordering::Relaxed);
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, stack as usize, "the limit") }
     })
@@ -44,7 +44,7 @@ pub extern "C" fn hipDeviceSetLimit(limit: c_int, value: usize) -> Code {
         if value > MOST_STACK {
             bail!(INVALID_VALUE, "a stack of {value} bytes exceeds {MOST_STACK}");
         }
-        process()?.cards[current_device()].stack.store(value as u32, Ordering::Relaxed);
+        working()?.cards[current_device()].stack.store(value as u32, Ordering::Relaxed);
         Ok(())
     })
 }

@@ -66,10 +66,12 @@ fn module(process: &Process, handle: Handle) -> Result<Arc<LoadedModule>> {
     process.modules.get(handle).ok_or_else(unknown)
 }
 
-/// Returns the kernel of a handle.
+/// Returns the kernel of a handle. Fails if its card does not accept calls.
 pub(crate) fn function(process: &Process, handle: Handle) -> Result<Arc<Function>> {
     let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no kernel, or its module is unloaded"));
-    process.functions.get(handle).ok_or_else(unknown)
+    let function = process.functions.get(handle).ok_or_else(unknown)?;
+    process.check(function.device)?;
+    Ok(function)
 }
 
 /// # Safety

@@ -3,7 +3,7 @@
 
 use crate::Code;
 use crate::error::{bail, call, put};
-use crate::process::{current_device, process};
+use crate::process::{current_device, process, working};
 use std::ffi::{c_int, c_uint};
 
 /// Whether a card can use the memory of another; this is true for every other card.
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn hipDeviceCanAccessPeer(to: *mut c_int, device: c_int, p
 #[unsafe(no_mangle)]
 pub extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> Code {
     call("hipDeviceEnablePeerAccess", || {
-        let process = process()?;
+        let process = working()?;
         let (device, peer) = (current_device(), process.device(peer)?);
         if flags != 0 {
             bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
@@ -40,7 +40,7 @@ pub extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> Code 
 #[unsafe(no_mangle)]
 pub extern "C" fn hipDeviceDisablePeerAccess(peer: c_int) -> Code {
     call("hipDeviceDisablePeerAccess", || {
-        let process = process()?;
+        let process = working()?;
         let (device, peer) = (current_device(), process.device(peer)?);
         if !process.peers.lock().remove(&(device, peer)) {
             bail!(PEER_ACCESS_NOT_ENABLED, "device {device} has no access to the memory of {peer}");

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, bail};
 use crate::module::{Function, LoadedModule};
 use isobit_simgpu_amd::dispatch::{DEFAULT_STACK, Gpu};
 use isobit_simgpu_amd::isa::Arch;
-use isobit_simgpu_core::queue::StreamId;
+use isobit_simgpu_core::queue::{EventId, QueueError, StreamId};
 use isobit_simgpu_core::settings::{cards, settings};
 use isobit_simgpu_runtime_common::graph::Graphs;
 use isobit_simgpu_runtime_common::handles::{Handle, Kind, Table};
@@ -14,6 +14,7 @@ use isobit_simgpu_runtime_common::{Machine, Sticky};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::result::Result as Outcome;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 
@@ -104,15 +105,17 @@ impl Process {
         }
     }
 
-    /// Fails if the caller was told that work of the card failed. The card then accepts no call but
-    /// its reset.
+    /// Fails if the caller was told that work of the card failed. Until its reset the card then
+    /// accepts no call that needs it: for its memory, work, code, limits or peers. What is known
+    /// without it still is: its properties, those of pointers, and graphs, except for kernels in
+    /// them.
     pub(crate) fn check(&self, device: usize) -> Result {
         self.cards[device].failure.check()
     }
 
     /// Finishes a call that waited for work of a card: reports a failure.
-    pub(crate) fn settle<T>(&self, device: usize, outcome: Result<T>) -> Result<T> {
-        self.cards[device].failure.settle(outcome)
+    pub(crate) fn settle<T>(&self, device: usize, outcome: Outcome<T, impl Into<Error>>) -> Result<T> {
+        self.cards[device].failure.settle(outcome.map_err(Into::into))
     }
 
     /// Returns the stream of a handle. Null and 1 are the legacy default stream of the current
@@ -125,10 +128,20 @@ impl Process {
     }
 
     /// Finishes a call that waited for work of a stream.
-    pub(crate) fn settle_stream<T>(&self, stream: StreamId, outcome: Result<T>) -> Result<T> {
-        match self.machine.queues.device_of(stream) {
+    pub(crate) fn settle_stream<T>(&self, stream: StreamId, outcome: Outcome<T, impl Into<Error>>) -> Result<T> {
+        self.settle_if(self.machine.queues.device_of(stream), outcome)
+    }
+
+    /// Finishes a call that waited for an event.
+    pub(crate) fn settle_event<T>(&self, event: EventId, outcome: Outcome<T, impl Into<Error>>) -> Result<T> {
+        self.settle_if(self.machine.queues.event_device(event), outcome)
+    }
+
+    /// Finishes a call that waited for work of a card, if there is one: an unknown handle has none.
+    fn settle_if<T>(&self, device: Outcome<usize, QueueError>, outcome: Outcome<T, impl Into<Error>>) -> Result<T> {
+        match device {
             Ok(device) => self.settle(device, outcome),
-            Err(_) => outcome,
+            Err(_) => outcome.map_err(Into::into),
         }
     }
 

@@ -57,9 +57,11 @@ impl Registered {
     }
 }
 
-/// Returns the kernel that is registered for a host function, on the current card.
+/// Returns the kernel that is registered for a host function, on the current card. Fails if the
+/// card does not accept calls.
 pub(crate) fn function(process: &Process, host: *const c_void) -> Result<Arc<Function>> {
     let key = (host as usize, current_device());
+    process.check(key.1)?;
     if let Some(found) = REGISTERED.found.read().get(&key) {
         return Ok(found.clone());
     }
@@ -72,8 +74,9 @@ pub(crate) fn function(process: &Process, host: *const c_void) -> Result<Arc<Fun
 }
 
 /// Returns the address and size of the variable that is registered for a host variable, on the
-/// current card.
+/// current card. Fails if the card does not accept calls.
 pub(crate) fn variable(process: &Process, host: *const c_void) -> Result<(u64, usize)> {
+    process.check(current_device())?;
     let entry = REGISTERED.variables.read().get(&(host as usize)).cloned();
     let Some(entry) = entry else { bail!(INVALID_SYMBOL, "no device variable is registered for {host:p}") };
     match entry.binary.module(process, current_device())?.module.global(&entry.name) {

@@ -3,10 +3,12 @@
 use crate::Code;
 use crate::error::call;
 use crate::process::{current_device, process};
+use isobit_simgpu_amd::dispatch::DEFAULT_STACK;
 use isobit_simgpu_core::queue::{EventId, StreamId};
+use std::sync::atomic::Ordering;
 
-/// Destroys the memory, streams, events and modules of the current card, and forgets a failure of
-/// its work. Kernels that are registered for host functions stay.
+/// Destroys the memory, streams, events and modules of the current card, restores its limits, and
+/// forgets a failure of its work. Kernels that are registered for host functions stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipDeviceReset() -> Code {
     call("hipDeviceReset", || {
@@ -32,6 +34,7 @@ pub extern "C" fn hipDeviceReset() -> Code {
         }
         process.functions.remove_if(|function| function.device == device);
         process.modules.remove_if(|module| module.device == device);
+        process.cards[device].stack.store(DEFAULT_STACK, Ordering::Relaxed);
         process.cards[device].failure.reset();
         Ok(())
     })

@@ -2,7 +2,7 @@
 
 use crate::Code;
 use crate::device::{GREATEST_PRIORITY, LEAST_PRIORITY};
-use crate::error::{Error, Result, bail, call, put};
+use crate::error::{Result, bail, call, put};
 use crate::process::{Origin, current_device, process, working};
 use isobit_simgpu_core::queue::StreamId;
 use isobit_simgpu_runtime_common::handles::Handle;
@@ -64,7 +64,7 @@ pub extern "C" fn hipStreamSynchronize(stream: Handle) -> Code {
     call("hipStreamSynchronize", || {
         let process = process()?;
         let stream = process.stream(stream)?;
-        process.settle_stream(stream, process.machine.queues.synchronize(stream).map_err(Error::from))
+        process.settle_stream(stream, process.machine.queues.synchronize(stream))
     })
 }
 
@@ -74,7 +74,7 @@ pub extern "C" fn hipStreamQuery(stream: Handle) -> Code {
     call("hipStreamQuery", || {
         let process = process()?;
         let stream = process.stream(stream)?;
-        process.settle_stream(stream, process.machine.queues.query(stream).map_err(Error::from))
+        process.settle_stream(stream, process.machine.queues.query(stream))
     })
 }
 

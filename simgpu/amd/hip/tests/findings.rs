@@ -12,14 +12,19 @@ use isobit_simgpu_hip::copy::hipMemcpy;
 use isobit_simgpu_hip::copy_kinds::{DEVICE_TO_HOST, HOST_TO_DEVICE};
 use isobit_simgpu_hip::device::*;
 use isobit_simgpu_hip::event::*;
+use isobit_simgpu_hip::function::hipFuncGetAttribute;
 use isobit_simgpu_hip::launch::hipModuleLaunchKernel;
+use isobit_simgpu_hip::limits::{hipDeviceGetLimit, hipDeviceSetLimit};
 use isobit_simgpu_hip::memory::*;
 use isobit_simgpu_hip::module::*;
+use isobit_simgpu_hip::occupancy::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor;
+use isobit_simgpu_hip::peer::hipDeviceEnablePeerAccess;
 use isobit_simgpu_hip::reset::hipDeviceReset;
 use isobit_simgpu_hip::set::hipMemsetAsync;
 use isobit_simgpu_hip::stream::*;
+use isobit_simgpu_hip::symbol::hipGetSymbolAddress;
 use std::ffi::{CStr, c_void};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 /// `poke` stores a word, `poke_local` stores one outside the local memory, of which it has none,
 /// and the blocks of `race` store different words at an address.
@@ -31,6 +36,9 @@ KERNEL void poke_local(unsigned* at) {
 }
 KERNEL void race(unsigned* at) { *at = __builtin_amdgcn_workgroup_id_x(); }
 "#;
+
+/// `hipLimitStackSize`.
+const STACK: i32 = 0;
 
 struct Kernels(*mut c_void);
 
@@ -79,6 +87,7 @@ fn an_access_outside_every_allocation_loses_the_device() {
         let poke = kernels.get(c"poke");
         let [stream, second] = [(); 2].map(|()| get(|to| hipStreamCreateWithFlags(to, 1)));
         let event = get(|to| hipEventCreateWithFlags(to, 2));
+        ok(hipDeviceSetLimit(STACK, 4096));
         // What a card does not report: a byte in the rounding of an allocation, group memory. An
         // address that is not aligned is no error at all.
         ok(kernels.launch(c"poke", 1, there.at(508), stream));
@@ -108,8 +117,14 @@ fn an_access_outside_every_allocation_loses_the_device() {
             word(there.0).0,
             hipModuleLaunchKernel(poke, 1, 1, 1, 1, 1, 1, 0, stream, null_mut(), null_mut()),
             hipModuleGetFunction(&mut null_mut(), kernels.0, c"poke".as_ptr()),
+            hipFuncGetAttribute(&mut 0, 0, poke),
+            hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&mut 0, poke, 64, 0),
+            hipGetSymbolAddress(&mut null_mut(), null()),
+            hipDeviceGetLimit(&mut 0, STACK),
+            hipDeviceSetLimit(STACK, 8192),
+            hipDeviceEnablePeerAccess(1, 0),
         ];
-        assert_eq!(again, [Code::ILLEGAL_ADDRESS; 14]);
+        assert_eq!(again, [Code::ILLEGAL_ADDRESS; 20]);
         assert_eq!(kinds(), ["out_of_bounds"], "one finding, and none for the launch that it failed");
         // Device addresses are host addresses.
         assert_eq!((there.0 as *const u8).read(), 1, "the last word of the race, not the set's");
@@ -124,6 +139,7 @@ fn an_access_outside_every_allocation_loses_the_device() {
         assert_eq!(hipEventQuery(event), Code::INVALID_HANDLE);
         assert_eq!(hipFree(there.0), Code::INVALID_VALUE, "the reset freed it");
         std::mem::forget(there);
+        assert_eq!(get(|to| hipDeviceGetLimit(to, STACK)), 16 << 10);
         let (kernels, fresh) = (Kernels::new(), Buffer::new(4));
         ok(kernels.launch(c"poke", 1, fresh.0, null_mut()));
         assert_eq!(word(fresh.0), (Code::SUCCESS, 1));

@@ -1,14 +1,23 @@
 //! The host's side of the idioms: common patterns of CUDA and HIP programs, one source for both
 //! vendors. Each must give the result that the host computes, and no finding. The vendors' tests
-//! include this file next to `compiled`, which gives the module for a card, and `warp`, the number
-//! of its lanes.
+//! include this file next to `compile`, and to `warp`, the number of lanes of a card.
 
-use super::{Arch, Card, compiled, warp};
+use super::{Arch, Card, compile, warp};
 use bytemuck::Pod;
 use std::fmt::Debug;
+use std::path::Path;
+use std::sync::OnceLock;
 
 const N: usize = 1000;
 const BLOCKS: u32 = 4;
+
+/// Returns the idioms for a card, compiled once.
+fn compiled(arch: Arch) -> &'static [u8] {
+    static MODULES: [OnceLock<Vec<u8>>; Arch::ALL.len()] = [const { OnceLock::new() }; Arch::ALL.len()];
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../idioms/all.cu");
+    let position = Arch::ALL.iter().position(|&known| known == arch).expect("a known card");
+    MODULES[position].get_or_init(|| compile(&source, arch))
+}
 
 /// Runs idioms on a card, and collects what is wrong.
 struct Idioms<'a> {

@@ -2,6 +2,7 @@
 //! runs on the simulated GPU and produces the numbers of the published generators. The stand-in
 //! must produce the same numbers, so that the two are interchangeable.
 
+#[path = "../../../testing/debian.rs"]
 mod debian;
 mod library;
 mod statistics;
@@ -11,12 +12,14 @@ use isobit_simgpu_math::random::{Distribution, Sequence, Settings};
 use isobit_simgpu_rocrand::distribution;
 use isobit_simgpu_rocrand::ordering::{Kind, Lanes, Start};
 use library::Library;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const KINDS: [Kind; 3] = [Kind::Philox, Kind::Xorwow, Kind::Mrg32k3a];
 
 /// Runs a test's body on the simulator in a separate process, with the given library or, without
 /// one, the stand-in.
-fn on_the_simulator(test: &str, library: Option<&std::path::Path>, body: fn(&Library)) {
+fn on_the_simulator(test: &str, library: Option<&Path>, body: fn(&Library)) {
     if inside() {
         let library = Library::open();
         body(&library);
@@ -33,12 +36,19 @@ fn on_the_simulator(test: &str, library: Option<&std::path::Path>, body: fn(&Lib
     assert!(status.success(), "the test failed in its own process: {status}");
 }
 
+/// Returns Debian's library, if it is available.
+fn librocrand() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let file = || debian::file("librocrand1", "usr/lib/x86_64-linux-gnu/librocrand.so.1");
+    FOUND.get_or_init(file).as_deref()
+}
+
 /// Like [`on_the_simulator`], with Debian's library if it is available.
 fn with_the_real_library(test: &str, body: fn(&Library)) {
     // The process with the simulator already has the library.
     if inside() {
         on_the_simulator(test, None, body);
-    } else if let Some(library) = debian::librocrand() {
+    } else if let Some(library) = librocrand() {
         on_the_simulator(test, Some(library), body);
     }
 }

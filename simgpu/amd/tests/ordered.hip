@@ -173,23 +173,31 @@ KERNEL void flag_in_shared_ignored(u32* data, u32* flag, u32* out) { in_shared<f
 
 // The waves wait for the first one, with a loop whose first iteration the compiler peels off:
 // its load is then in front of the loop.
-template <bool ATOMIC> DEVICE void first_apart(u32* out) {
-    SHARED u32 cells[320];
-    if (thread() < 64) cells[thread()] = 0;
-    barrier();
-    u32* cell = cells + thread() % 64;
+template <bool ATOMIC> DEVICE void first_apart(u32* cell, u32* other, u32* out) {
     if (thread() >= 64) {
         u32 value = ATOMIC ? __hip_atomic_load(cell, RELAXED, WORKGROUP) : *cell;
         // Something else happens in front of the loop, so the load does not belong to it.
-        if (!ATOMIC) cells[64 + thread()] = value;
+        if (!ATOMIC) *other = value;
         while (value == 0) value = __hip_atomic_load(cell, RELAXED, WORKGROUP);
         out[index()] = value;
     } else {
         __hip_atomic_fetch_or(cell, 3, RELAXED, WORKGROUP);
     }
 }
-KERNEL void first_apart_atomic(u32* out) { first_apart<true>(out); }
-KERNEL void first_apart_plain(u32* out) { first_apart<false>(out); }
+KERNEL void first_apart_atomic(u32* out, u32** cells, u32* others) {
+    first_apart<true>(cells[block() * 64 + thread() % 64], others + index(), out);
+}
+KERNEL void first_apart_plain(u32* out, u32** cells, u32* others) {
+    first_apart<false>(cells[block() * 64 + thread() % 64], others + index(), out);
+}
+template <bool ATOMIC> DEVICE void first_apart_in_shared(u32* out) {
+    SHARED u32 cells[320];
+    if (thread() < 64) cells[thread()] = 0;
+    barrier();
+    first_apart<ATOMIC>(cells + thread() % 64, cells + 64 + thread(), out);
+}
+KERNEL void first_apart_atomic_in_shared(u32* out) { first_apart_in_shared<true>(out); }
+KERNEL void first_apart_plain_in_shared(u32* out) { first_apart_in_shared<false>(out); }
 
 // Each thread appends to one of four lists. The groups have counts of their own, but share the
 // lists, unless `SHARED_COUNTS`.

@@ -176,11 +176,24 @@ fn flags_in_a_group() {
 #[test]
 fn the_first_iteration_of_a_wait_apart() {
     on_every_card(|card, arch| {
-        let out = card.upload(&vec![3u32; ALL]);
-        assert_eq!(card.findings("first_apart_atomic", BLOCKS, THREADS, &[out]), [], "{}", arch.name());
-        assert!(card.download::<u32>(out, ALL).iter().all(|x| *x == 3));
-        let found = card.findings("first_apart_plain", BLOCKS, THREADS, &[out]);
-        races(&found, "first_apart_plain", &["ds_read", "ds_load", "ds_or"], arch);
+        let count = 64 * BLOCKS as usize;
+        let launch = |kernel: &str| {
+            let cells = card.upload(&vec![0u32; count]);
+            let pointers: Vec<u64> = (0..count as u64).map(|i| cells + 4 * i).collect();
+            // The first wave writes nothing.
+            let out = card.upload(&vec![3u32; ALL]);
+            let rest = [card.upload(&pointers), card.uninitialised(4 * ALL)];
+            let args = if kernel.ends_with("shared") { vec![out] } else { [&[out], &rest[..]].concat() };
+            (card.findings(kernel, BLOCKS, THREADS, &args), card.download::<u32>(out, ALL))
+        };
+        for kernel in ["first_apart_atomic", "first_apart_atomic_in_shared"] {
+            let (found, out) = launch(kernel);
+            assert_eq!(found, [], "{kernel} on {}", arch.name());
+            assert_eq!(out, vec![3; ALL], "{kernel}");
+        }
+        for kernel in ["first_apart_plain", "first_apart_plain_in_shared"] {
+            races(&launch(kernel).0, kernel, &["load", "read", "_or"], arch);
+        }
     });
 }
 

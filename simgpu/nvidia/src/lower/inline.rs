@@ -303,8 +303,12 @@ impl Names {
         if let ("ret", Some(end)) = (inst.opcode.as_str(), self.end) {
             return branch(inst, guard, end);
         }
-        let operands = inst.operands.iter().map(|operand| self.operand(operand)).collect();
-        Instruction { guard, operands, ..inst.clone() }
+        let operands = inst.operands.iter().map(|operand| match operand {
+            // Other instructions name functions, which have one name everywhere.
+            Operand::Name(name) if inst.opcode == "brx" => Operand::Name(self.list(name)),
+            operand => self.operand(operand),
+        });
+        Instruction { guard, operands: operands.collect(), ..inst.clone() }
     }
 
     fn operand(&self, operand: &Operand) -> Operand {
@@ -323,7 +327,6 @@ impl Names {
             Operand::Address(Base::Symbol(name), offset) => Operand::Address(Base::Symbol(self.symbol(name)), *offset),
             Operand::Symbol(name, offset) => Operand::Symbol(self.symbol(name), *offset),
             Operand::Label(label) => Operand::Label(self.label(*label)),
-            Operand::Name(name) => Operand::Name(self.list(name)),
             other => other.clone(),
         }
     }

@@ -7,7 +7,7 @@ use isobit_simgpu_nvidia::module::{LoadError, Module};
 use std::sync::Arc;
 
 /// Builds a module with functions, and a kernel that calls them.
-fn with(functions: &str, body: &str) -> String {
+pub fn with(functions: &str, body: &str) -> String {
     let main = main_with("", body);
     let at = main.find(".visible .entry").expect("the kernel");
     format!("{}{functions}\n{}", &main[..at], &main[at..])

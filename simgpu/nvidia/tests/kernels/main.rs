@@ -8,6 +8,7 @@ mod compiled_barriers;
 mod compiled_calls;
 mod compiled_spinning;
 mod divergence;
+mod frames;
 mod idioms;
 mod modules;
 mod ordered;

@@ -235,7 +235,9 @@ impl Emitter<'_, '_> {
         if inst.opcode == CALL {
             self.calls.push((self.lower.program.steps.len(), self.lower.program.calls.sites.len()));
             if let Some(Kept { body, places, intervals }) = &self.frame {
-                let across = |interval: &&Interval| interval.start < self.number && self.number < interval.end;
+                // A call writes no register, so a value whose interval starts at one comes from
+                // elsewhere: along the back edge of a loop that is the start of the function.
+                let across = |interval: &&Interval| interval.start <= self.number && self.number < interval.end;
                 let live = intervals.iter().filter(across).map(|interval| slot(body, places, interval));
                 self.lower.calling.live = live.collect();
             }

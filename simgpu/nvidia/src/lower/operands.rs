@@ -40,7 +40,7 @@ fn has_result(inst: &Instruction) -> bool {
     }
     match inst.opcode.as_str() {
         "bar" | "barrier" => inst.modifiers.iter().any(|modifier| modifier == "red"),
-        "bra" | "brx" | "call" | "nanosleep" | "pmevent" | "setmaxnreg" | "st" | "red" => false,
+        "bra" | "brx" | "call" | "nanosleep" | "pmevent" | "setmaxnreg" | "st" | "stackrestore" | "red" => false,
         _ => true,
     }
 }

@@ -53,6 +53,20 @@ KERNEL __attribute__((optnone)) void guide_unoptimised(double* cells, u64 n) {
     } while (assumed != old);
 }
 
+// The same in a function with a frame of its own.
+static __attribute__((device, noinline, optnone)) void add_in_frame(long long* bits, u64 depth) {
+    if (depth != 0) {
+        add_in_frame(bits, depth - 1);
+        return;
+    }
+    long long old = *bits, assumed;
+    do {
+        assumed = old;
+        old = swapped(bits, assumed, __builtin_bit_cast(long long, __builtin_bit_cast(double, assumed) + 1));
+    } while (assumed != old);
+}
+KERNEL void guide_recursive(double* cells, u64 n) { add_in_frame((long long*)(cells + thread() % n), thread() % 2); }
+
 // The addition of a half by swaps of the word that contains it.
 KERNEL void add_f16(_Float16* cells, u64 n) {
     u64 at = (u64)(cells + thread() % n);

@@ -113,7 +113,10 @@ impl<'a> Values<'a> {
         };
         let named = inst.modifiers.iter().any(|modifier| modifier == "local" || modifier.starts_with("param"));
         let own = match root {
-            Root::Symbol(name) => matches!(self.locations.get(name), Some(Location::Local(_) | Location::Argument(_))),
+            Root::Symbol(name) => matches!(
+                self.locations.get(name),
+                Some(Location::Local(_) | Location::Frame(_) | Location::Argument(_))
+            ),
             Root::Register(_) => false,
         };
         (own || named).then_some((root, offset))
@@ -125,7 +128,9 @@ impl<'a> Values<'a> {
         for _ in 0..self.written.len() {
             let Some([inst]) = self.written.get(&id).map(Vec::as_slice) else { break };
             match (inst.opcode.as_str(), &inst.operands[..]) {
-                ("mov" | "cvta", [_, Operand::Symbol(name, more)]) => return (Root::Symbol(name), offset + more),
+                ("mov" | "cvta", [_, Operand::Symbol(name, more)]) => {
+                    return (Root::Symbol(name), offset.wrapping_add(*more));
+                }
                 ("mov" | "cvta", [_, Operand::Register(from)]) => id = *from,
                 ("add", [_, Operand::Register(from), Operand::Integer(more)]) => {
                     (id, offset) = (*from, offset.wrapping_add(*more as i64));

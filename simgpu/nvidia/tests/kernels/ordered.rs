@@ -42,7 +42,9 @@ fn loops_of_compare_and_swaps() {
         let cells = card.upload(&[0f32; CELLS]);
         run("sub_f32", cells);
         assert_eq!(card.download::<f32>(cells, CELLS), [-count as f32; CELLS]);
-        for (kernel, sign) in [("sub_f64", -1.0), ("guide_f64", 1.0), ("guide_unoptimised", 1.0)] {
+        for (kernel, sign) in
+            [("sub_f64", -1.0), ("guide_f64", 1.0), ("guide_unoptimised", 1.0), ("guide_recursive", 1.0)]
+        {
             let cells = card.upload(&[0f64; CELLS]);
             run(kernel, cells);
             assert_eq!(card.download::<f64>(cells, CELLS), [sign * count; CELLS], "{kernel}");

@@ -19,6 +19,8 @@ use variables::Variables;
 
 /// The newest supported major `.version`.
 const NEWEST: u32 = 9;
+/// Maximum bytes of shared or local memory that a kernel may declare; no card has that much.
+pub const MOST_DECLARED: u32 = 1 << 24;
 /// Maximum threads per block.
 pub const MAX_THREADS: u32 = 1024;
 

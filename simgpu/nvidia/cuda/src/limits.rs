@@ -65,8 +65,9 @@ pub(crate) fn stack_limit(context: &Context) -> u32 {
     context.limits.lock().get(&STACK).map_or(DEFAULT_STACK, |bytes| *bytes as u32)
 }
 
-/// Sets a limit of the current context. Launches that follow have this much stack; a kernel whose
-/// functions do not call themselves gets what it needs in any case.
+/// Sets a limit of the current context. Launches that follow have this much stack. The frames of
+/// functions that do not call themselves fit in any case. What a thread allocates with `alloca`
+/// counts besides, and can exceed the limit.
 ///
 /// The contexts of a card share what holds the text of `printf`, so the last limit that was set
 /// counts.

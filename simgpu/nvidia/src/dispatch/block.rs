@@ -128,8 +128,8 @@ impl Groups for Grid<'_> {
     }
 
     fn bytes(&self, state: &BlockState) -> usize {
-        let warps = state.warps.iter().map(|warp| size_of_val(&warp.rows[..]) + warp.private.host_bytes());
-        warps.sum::<usize>() + state.shared.host_bytes() + size_of_val(&*state.caches)
+        let of_warp = |warp: &Warp| size_of_val(&warp.rows[..]) + warp.private.host_bytes() + warp.stack.host_bytes();
+        state.warps.iter().map(of_warp).sum::<usize>() + state.shared.host_bytes() + size_of_val(&*state.caches)
     }
 
     fn deadlock(&self, stuck: &Stuck<'_, BlockState>) -> Fault {

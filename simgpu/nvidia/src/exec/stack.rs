@@ -11,6 +11,10 @@ use super::memory::lanes_in;
 use super::program::Program;
 use super::row::LANES;
 use super::warp::Warp;
+use crate::module::MOST_DECLARED;
+
+#[cfg(test)]
+mod tests;
 
 /// The default of CUDA's `CU_LIMIT_STACK_SIZE`, in bytes per thread.
 pub const DEFAULT_STACK: u32 = 1024;
@@ -18,8 +22,9 @@ pub const DEFAULT_STACK: u32 = 1024;
 pub const RETURN_ADDRESS: u32 = 8;
 /// The alignment of frames.
 pub const ALIGN: u32 = 16;
-/// The most local memory of a thread. It bounds what does not count for the limit.
-const MOST: u32 = 4 << 20;
+/// The most local memory of a thread: twice what a kernel may declare, so that the functions that
+/// it calls have room. It bounds what does not count for the limit.
+const MOST: u32 = 2 * MOST_DECLARED;
 
 /// The stacks of a warp's lanes. Without calls there are none.
 #[derive(Debug, Default, Hash)]
@@ -77,6 +82,12 @@ impl Stack {
         self.lanes[lane].top
     }
 
+    /// Returns the host memory that it takes, in bytes.
+    pub fn host_bytes(&self) -> usize {
+        let of_lane = |lane: &Lane| size_of_val(&lane.frames[..]) + size_of_val(&lane.kept[..]);
+        size_of_val(&self.lanes[..]) + self.lanes.iter().map(of_lane).sum::<usize>()
+    }
+
     /// Frees a lane's memory from `top` on.
     pub(super) fn free(&mut self, lane: usize, top: u32) {
         let stack = &mut self.lanes[lane];
@@ -95,11 +106,15 @@ impl Stack {
     pub(super) fn raise(&mut self, lane: usize, bytes: u32, counted: u32, what: &str) -> Result<u32, String> {
         let (limit, stack) = (self.limit, &mut self.lanes[lane]);
         let top = stack.top.saturating_add(bytes).saturating_add(ALIGN - 1) & !(ALIGN - 1);
-        if stack.used.saturating_add(counted) > limit || top > MOST {
-            let used = stack.used;
+        let (used, depth) = (stack.used, stack.frames.len());
+        if used.saturating_add(counted) > limit {
             return Err(format!(
-                "stack overflow: {what} needs {counted} bytes, and {used} of {limit} are in use, {} calls deep",
-                stack.frames.len()
+                "stack overflow: {what} needs {counted} bytes, and {used} of {limit} are in use, {depth} calls deep"
+            ));
+        }
+        if top > MOST {
+            return Err(format!(
+                "{what} needs {bytes} bytes, {depth} calls deep: the thread's local memory exceeds {MOST} bytes"
             ));
         }
         stack.used += counted;

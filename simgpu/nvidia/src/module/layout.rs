@@ -2,16 +2,13 @@
 //! consecutively. A function with a frame has its local variables there; it shares the others with
 //! the kernel.
 
-use super::LoadError;
 use super::variables::Variables;
+use super::{LoadError, MOST_DECLARED};
 use crate::exec::calls::Slots;
 use crate::lower::{Framed, Functions, Inlined, Location, Site};
 use crate::ptx::ParseError;
 use crate::ptx::ast::{Base, Body, Function, Module as Tree, Operand, Space, Statement, Variable};
 use std::collections::{HashMap, HashSet};
-
-/// Maximum bytes of shared or local memory that a kernel may declare; no card has that much.
-const MOST: u64 = 1 << 24;
 
 /// The locations of a kernel's variables.
 pub(super) struct Layout {
@@ -162,8 +159,8 @@ impl Placing<'_> {
 fn append(end: &mut u64, variable: &Variable) -> Result<u32, LoadError> {
     let at = end.next_multiple_of(variable.align.max(1).into());
     *end = at.saturating_add(variable.bytes);
-    if *end > MOST {
-        let message = format!("{} exceeds the available {MOST} bytes", variable.name);
+    if *end > MOST_DECLARED.into() {
+        let message = format!("{} exceeds the available {MOST_DECLARED} bytes", variable.name);
         return Err(LoadError::Invalid(ParseError { line: variable.line, function: None, message }));
     }
     Ok(at as u32)

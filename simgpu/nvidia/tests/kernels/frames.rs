@@ -133,3 +133,31 @@ LOOP:
     ret;";
     assert_eq!(run(functions, body), [15; 32]);
 }
+
+/// As much as a kernel may declare leaves room for the frames of its functions.
+#[test]
+fn local_variables_of_megabytes_leave_room_for_calls() {
+    let functions = "
+.func (.reg .b32 r) sum(.reg .b32 n)
+{
+    .reg .pred p;
+    .reg .b32 less;
+    mov.u32 r, 0;
+    setp.eq.u32 p, n, 0;
+    @p ret;
+    sub.u32 less, n, 1;
+    call (r), sum, (less);
+    add.u32 r, r, n;
+    ret;
+}";
+    let body = "
+    .local .b8 large[5242880];
+    st.local.u32 [large+5242876], %t;
+    and.b32 %r1, %t, 3;
+    call (%r2), sum, (%r1);
+    ld.local.u32 %r3, [large+5242876];
+    mad.lo.u32 %r2, %r2, 100, %r3;
+    st.global.u32 [%out], %r2;
+    ret;";
+    assert_eq!(run(functions, body), (0..32).map(|t| [0, 1, 3, 6][t as usize % 4] * 100 + t).collect::<Vec<u32>>());
+}

@@ -98,7 +98,6 @@ fn lowered(lower: &mut Lower<'_>, inst: &Instruction, exec: Exec) -> Result<(), 
         return Err(format!("a stack has no addresses of type {ty:?}"));
     }
     let mut step = lower.step(exec);
-    step.extra = ALIGN;
     match (inst.opcode.as_str(), inst.operands.as_slice()) {
         ("alloca", [to, size, align @ ..]) => {
             step.extra = match align {

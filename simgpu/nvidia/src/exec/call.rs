@@ -173,6 +173,7 @@ fn lower_call(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let number = number(inst)?;
     let (sites, reach) = (lower.calling.sites, lower.calling.reach.get(number).cloned());
     let (Some(site), Some(reach)) = (sites.get(number), reach) else { return Err("there is no such call".into()) };
+    let reach = reach.ok_or("the function that it calls has no code")?;
     let signature = site.signature.clone();
     let slots = Slots::new(&signature);
     if u64::from(slots.end) >= MOST_VALUES {
@@ -192,8 +193,7 @@ fn lower_call(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     Ok(())
 }
 
-fn lower_collect(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
-    number(inst)?;
+fn lower_collect(lower: &mut Lower<'_>, _: &Instruction) -> Result<(), String> {
     let mut step = lower.step(collect);
     // It follows its call.
     step.extra = (lower.program.calls.sites.len() as u32).wrapping_sub(1);

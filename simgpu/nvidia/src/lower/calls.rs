@@ -10,8 +10,8 @@ use crate::exec::program::{Place, Program};
 pub struct Calling<'a> {
     /// The calls of the body.
     pub sites: &'a [Site],
-    /// What each of them reaches.
-    pub reach: Vec<Reach>,
+    /// What each of them reaches; `None` is a function without code.
+    pub reach: Vec<Option<Reach>>,
     /// The row with the start of each lane's frame.
     pub frame: Place,
     /// The registers that the current call must keep.
@@ -25,13 +25,13 @@ impl Default for Calling<'_> {
 }
 
 /// Returns what the calls of a body reach: numbers of functions with frames.
-pub(super) fn reach(functions: &Functions<'_>, sites: &[Site], framed: &[Part<'_>]) -> Vec<Reach> {
+pub(super) fn reach(functions: &Functions<'_>, sites: &[Site], framed: &[Part<'_>]) -> Vec<Option<Reach>> {
     let number = |name: &str| framed.iter().position(|part| part.function.name == name).map(|at| at as u32);
     let of_site = |site: &Site| match &site.target {
-        Target::Function(name) => Reach::Function(number(name).unwrap_or(u32::MAX)),
+        Target::Function(name) => number(name).map(Reach::Function),
         Target::Pointer(targets) => {
             let candidates = functions.candidates(&site.signature, targets.as_deref());
-            Reach::Pointer(candidates.filter_map(|function| number(&function.name)).collect())
+            Some(Reach::Pointer(candidates.filter_map(|function| number(&function.name)).collect()))
         }
     };
     sites.iter().map(of_site).collect()

@@ -8,7 +8,7 @@
 
 use super::Location;
 use super::operands::{self, Use};
-use crate::ptx::ast::{Base, Body, Instruction, Operand, RegisterId, Statement};
+use crate::ptx::ast::{Base, Body, Instruction, Operand, RegisterId};
 use std::collections::{HashMap, HashSet};
 
 /// The loads of a body, by address.
@@ -31,25 +31,19 @@ struct Values<'a> {
 
 /// Returns the loads of a body that compare-and-swaps compare with.
 pub fn compared(body: &Body, locations: &HashMap<String, Location>) -> Loads {
-    let all = || {
-        body.statements.iter().filter_map(|statement| match statement {
-            Statement::Instruction(inst) => Some(inst),
-            Statement::Label(_) => None,
-        })
-    };
-    let mut left: Vec<RegisterId> = all().filter_map(compared_register).collect();
+    let mut left: Vec<RegisterId> = body.instructions().filter_map(compared_register).collect();
     if left.is_empty() {
         return Loads::new();
     }
     let mut values = Values { locations, written: HashMap::new(), stored: HashMap::new() };
-    for inst in all() {
+    for inst in body.instructions() {
         operands::each(inst, |id, how| {
             if how != Use::Read {
                 values.written.entry(id).or_default().push(inst);
             }
         });
     }
-    for inst in all().filter(|inst| inst.opcode == "st") {
+    for inst in body.instructions().filter(|inst| inst.opcode == "st") {
         if let [address, value] = &inst.operands[..]
             && let Some(place) = values.own(inst, address)
         {

@@ -79,6 +79,7 @@ pub fn lower<'a>(
     emitted
         .add(approximation, &kernel, &main, &places, calling(kernel.sites), None)
         .map_err(|why| named(&kernel, why))?;
+    emitted.predicates = predicates as usize;
     let mut registers = rows;
     if !framed.is_empty() {
         let prepared = framed.iter().map(|Part { code, .. }| Prepared::new(code.body).map_err(|why| named(code, why)));
@@ -99,12 +100,9 @@ pub fn lower<'a>(
                 .add(approximation, code, prepared, &places, calling(code.sites), Some(callee))
                 .map_err(|why| named(code, why))?;
         }
+    }
+    if !kernel.sites.is_empty() {
         emitted.program.calls.finish(functions.known());
-    } else {
-        emitted.predicates = predicates as usize;
-        if !kernel.sites.is_empty() {
-            emitted.program.calls.finish(functions.known());
-        }
     }
     let Emitted { mut program, calls, zeroed, predicates, .. } = emitted;
     calls::link(&mut program, &calls);

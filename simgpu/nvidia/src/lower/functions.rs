@@ -7,7 +7,7 @@
 
 use crate::exec::calls::{Known, What};
 use crate::exec::memory::FUNCTION_APERTURE;
-use crate::ptx::ast::{Function, Instruction, Module, Operand, Signature, Statement};
+use crate::ptx::ast::{Body, Function, Instruction, Module, Operand, Signature};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,25 +93,12 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// Returns the instructions of a function.
-fn instructions(function: &Function) -> impl Iterator<Item = &Instruction> {
-    let statements = function.body.iter().flat_map(|body| &body.statements);
-    statements.filter_map(|statement| match statement {
-        Statement::Instruction(inst) => Some(inst),
-        Statement::Label(_) => None,
-    })
-}
-
 /// Returns the names whose addresses instructions and initial values take.
 fn taken(tree: &Module) -> HashSet<&str> {
-    let of_functions = tree.functions.iter().flat_map(|function| function.body.iter().flat_map(|body| &body.variables));
-    let variables = tree.variables.iter().chain(of_functions);
+    let bodies = || tree.functions.iter().filter_map(|function| function.body.as_ref());
+    let variables = tree.variables.iter().chain(bodies().flat_map(|body| &body.variables));
     let initial = variables.flat_map(|variable| &variable.relocations).map(|relocation| relocation.symbol.as_str());
-    let moved = tree.functions.iter().flat_map(instructions).filter(|inst| inst.opcode == "mov");
-    let moved = moved.filter_map(|inst| match inst.operands.last() {
-        Some(Operand::Name(name)) => Some(name.as_str()),
-        _ => None,
-    });
+    let moved = bodies().flat_map(Body::instructions).filter_map(Instruction::function_address);
     initial.chain(moved).collect()
 }
 
@@ -120,7 +107,7 @@ fn framed<'a>(tree: &'a Module, all: &HashMap<&'a str, &'a Function>) -> HashSet
     let mut framed: HashSet<&str> = HashSet::new();
     let mut callees: HashMap<&str, HashSet<&str>> = HashMap::new();
     for function in tree.functions.iter().filter(|function| !function.entry) {
-        for inst in instructions(function) {
+        for inst in function.body.iter().flat_map(Body::instructions) {
             match inst.opcode.as_str() {
                 "alloca" => {
                     framed.insert(&function.name);

@@ -16,7 +16,8 @@ use crate::exec::control::ASSERTION;
 use crate::module::LoadError;
 use crate::ptx::ParseError;
 use crate::ptx::ast::{
-    Base, Body, Function, Guard, Instruction, LabelId, Operand, RegisterId, Space, Statement, Variable,
+    Base, Body, Function, Guard, Instruction, Kind, LabelId, Operand, Register, RegisterId, Space, Statement, Type,
+    Variable,
 };
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -40,8 +41,7 @@ pub struct Inlined<'a> {
 /// # Errors
 /// Fails on a call of an undefined function, and on a call that does not fit what it calls.
 pub fn inline<'a>(functions: &Functions<'a>, kernel: &'a Function, body: &'a Body) -> Result<Inlined<'a>, LoadError> {
-    let call = |statement: &Statement| matches!(statement, Statement::Instruction(inst) if inst.opcode == "call");
-    if !body.statements.iter().any(call) {
+    if !body.instructions().any(|inst| inst.opcode == "call") {
         return Ok(Inlined { body: Cow::Borrowed(body), sites: Vec::new() });
     }
     let mut inliner = Inliner::new(functions, kernel);
@@ -238,6 +238,14 @@ impl<'a, 'f> Inliner<'a, 'f> {
     fn label(&mut self, name: String) -> LabelId {
         self.out.labels.push(name);
         LabelId(self.out.labels.len() as u32 - 1)
+    }
+
+    /// Adds a register of this number of bits.
+    fn register(&mut self, bits: u32) -> Operand {
+        let id = RegisterId(self.out.registers.len() as u32);
+        let ty = Type { kind: Kind::Bits, bits };
+        self.out.registers.push(Register { name: format!("%(value {})", id.0), ty });
+        Operand::Register(id)
     }
 
     fn push(&mut self, inst: Instruction) {

@@ -7,7 +7,7 @@ use super::{LoadError, MOST_DECLARED};
 use crate::exec::calls::Slots;
 use crate::lower::{Framed, Functions, Inlined, Location, Site};
 use crate::ptx::ParseError;
-use crate::ptx::ast::{Base, Body, Function, Module as Tree, Operand, Space, Statement, Variable};
+use crate::ptx::ast::{Base, Body, Function, Instruction, Module as Tree, Operand, Space, Variable};
 use std::collections::{HashMap, HashSet};
 
 /// The locations of a kernel's variables.
@@ -113,7 +113,8 @@ impl Placing<'_> {
             };
             locations.insert(name.clone(), location);
         }
-        for name in moved(body).filter(|name| self.functions.get(name).is_some()) {
+        let moved = body.instructions().filter_map(Instruction::function_address);
+        for name in moved.filter(|name| self.functions.get(name).is_some()) {
             let address = self.functions.address(name).ok_or_else(|| LoadError::Unresolved(name.to_owned()))?;
             locations.insert(name.to_owned(), Location::Memory(address));
         }
@@ -169,23 +170,8 @@ fn append(end: &mut u64, variable: &Variable) -> Result<u32, LoadError> {
 /// Returns the names that the instructions of a body refer to.
 fn symbols(body: &Body) -> HashSet<&str> {
     let mut names = HashSet::new();
-    for statement in &body.statements {
-        if let Statement::Instruction(inst) = statement {
-            collect(&inst.operands, &mut names);
-        }
-    }
+    body.instructions().for_each(|inst| collect(&inst.operands, &mut names));
     names
-}
-
-/// Returns the names of functions whose addresses a body takes.
-fn moved(body: &Body) -> impl Iterator<Item = &str> {
-    body.statements.iter().filter_map(|statement| match statement {
-        Statement::Instruction(inst) if inst.opcode == "mov" => match inst.operands.last() {
-            Some(Operand::Name(name)) => Some(name.as_str()),
-            _ => None,
-        },
-        _ => None,
-    })
 }
 
 fn collect<'a>(operands: &'a [Operand], names: &mut HashSet<&'a str>) {

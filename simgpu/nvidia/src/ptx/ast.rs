@@ -209,6 +209,16 @@ pub struct Body {
     pub statements: Vec<Statement>,
 }
 
+impl Body {
+    /// Returns the instructions in order.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.statements.iter().filter_map(|statement| match statement {
+            Statement::Instruction(inst) => Some(inst),
+            Statement::Label(_) => None,
+        })
+    }
+}
+
 /// What a call through a pointer may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prototype {
@@ -262,6 +272,16 @@ pub struct Instruction {
     pub line: u32,
     /// The source location of the last `.loc`: file number and line.
     pub location: Option<(u32, u32)>,
+}
+
+impl Instruction {
+    /// Returns the name of the function whose address the instruction takes.
+    pub fn function_address(&self) -> Option<&str> {
+        match self.operands.last() {
+            Some(Operand::Name(name)) if self.opcode == "mov" => Some(name),
+            _ => None,
+        }
+    }
 }
 
 /// The guard of an instruction.

@@ -10,15 +10,15 @@ use super::{Inliner, call_variable};
 use crate::lower::Functions;
 use crate::module::LoadError;
 use crate::ptx::ast::{
-    Body, Function, Instruction, Kind, Operand, Parameter, Prototype, Register, RegisterId, Signature, Space,
-    Statement, Type, Variable,
+    Body, Function, Instruction, Kind, Operand, Parameter, Prototype, RegisterId, Signature, Space, Statement, Type,
+    Variable,
 };
 use std::collections::{HashMap, HashSet};
 
 /// The opcode of a call; PTX text cannot contain it. Its operands are the number of its [`Site`],
 /// and the register of a pointer.
 pub const CALL: &str = "(call)";
-/// The opcode that copies the results of a call; its operand is the number of the [`Site`].
+/// The opcode that copies the results of a call. It follows its [`CALL`] and has no operands.
 pub const COLLECT: &str = "(collect)";
 /// The opcode that ends a function.
 pub const RETURN: &str = "(return)";
@@ -102,7 +102,7 @@ fn framed<'a>(functions: &Functions<'a>, function: &'a Function) -> Result<Frame
         location: None,
     };
     // A predicate goes through a word in memory. The registers of the function follow these.
-    let word = inliner.register(Type { kind: Kind::Bits, bits: 32 });
+    let word = inliner.register(32);
     let first = inliner.out.registers.len() as u32;
     let mut symbols = HashMap::new();
     let (mut before, mut behind) = (Vec::new(), Vec::new());
@@ -141,12 +141,6 @@ fn framed<'a>(functions: &Functions<'a>, function: &'a Function) -> Result<Frame
 }
 
 impl<'a> Inliner<'a, '_> {
-    fn register(&mut self, ty: Type) -> Operand {
-        let id = RegisterId(self.out.registers.len() as u32);
-        self.out.registers.push(Register { name: format!("%(value {})", id.0), ty });
-        Operand::Register(id)
-    }
-
     /// Refuses values that cannot be counted.
     fn check_countable(&self, name: &str, signature: &Signature, line: u32) -> Result<(), LoadError> {
         if signature.parameters.iter().chain(&signature.returns).all(|bytes| *bytes != 0) {
@@ -236,15 +230,10 @@ impl<'a> Inliner<'a, '_> {
             };
             self.sites[number].results.push(variable);
         }
-        let site = || Operand::Integer(number as u64);
-        let operands = [site()].into_iter().chain(pointer).collect();
-        let plain = |opcode: &str, operands: Vec<Operand>| {
-            let modifiers = Vec::new();
-            Instruction { guard: None, opcode: opcode.into(), modifiers, operands, ..at.clone() }
-        };
-        self.push(plain(CALL, operands));
+        let operands = [Operand::Integer(number as u64)].into_iter().chain(pointer).collect();
+        self.push(instruction(at, CALL, &[], operands));
         if !self.sites[number].results.is_empty() {
-            self.push(plain(COLLECT, vec![site()]));
+            self.push(instruction(at, COLLECT, &[], Vec::new()));
         }
         behind.into_iter().for_each(|inst| self.push(inst));
         Ok(())
@@ -286,7 +275,7 @@ impl<'a> Inliner<'a, '_> {
             Operand::Register(id) => {
                 let ty = self.out.registers[id.0 as usize].ty;
                 if ty.kind == Kind::Predicate && bytes == 1 {
-                    let word = self.register(Type { kind: Kind::Bits, bits: 32 });
+                    let word = self.register(32);
                     return Ok(store_predicate(at, &memory, actual, &word));
                 }
                 if ty.kind == Kind::Predicate || ty.bits.max(16) != (8 * bytes as u32).max(16) {
@@ -315,7 +304,7 @@ impl<'a> Inliner<'a, '_> {
             Operand::Register(id) => {
                 let ty = self.out.registers[id.0 as usize].ty;
                 if ty.kind == Kind::Predicate && bytes == 1 {
-                    let word = self.register(Type { kind: Kind::Bits, bits: 32 });
+                    let word = self.register(32);
                     return Ok(load_predicate(at, actual, &memory, &word));
                 }
                 if ty.kind == Kind::Predicate || ty.bits.max(16) != (8 * bytes as u32).max(16) {

@@ -3,7 +3,7 @@
 use super::{Inliner, transfer};
 use crate::exec::PRINT;
 use crate::module::LoadError;
-use crate::ptx::ast::{Instruction, Kind, Operand, Register, RegisterId, Type};
+use crate::ptx::ast::{Instruction, Operand};
 
 impl Inliner<'_, '_> {
     /// Replaces a call of `vprintf` with an instruction that has its result, the address of the
@@ -23,7 +23,7 @@ impl Inliner<'_, '_> {
         let [format, list] = [format, list].map(|argument| match argument {
             Operand::Register(_) => argument.clone(),
             argument => {
-                let register = self.fresh(64);
+                let register = self.register(64);
                 let copy = transfer::set(at, &register, argument.clone(), "b64", &self.out.registers);
                 copy.into_iter().for_each(|inst| self.push(inst));
                 register
@@ -31,7 +31,7 @@ impl Inliner<'_, '_> {
         });
         let result = match returns {
             [Operand::Register(id)] => Operand::Register(*id),
-            _ => self.fresh(32),
+            _ => self.register(32),
         };
         let operands = vec![result.clone(), format, list];
         self.push(Instruction { opcode: PRINT.to_owned(), modifiers: Vec::new(), operands, ..at.clone() });
@@ -40,13 +40,5 @@ impl Inliner<'_, '_> {
             copy.into_iter().for_each(|inst| self.push(inst));
         }
         Ok(())
-    }
-
-    /// Adds a register of this number of bits.
-    fn fresh(&mut self, bits: u32) -> Operand {
-        let id = RegisterId(self.out.registers.len() as u32);
-        let ty = Type { kind: Kind::Bits, bits };
-        self.out.registers.push(Register { name: format!("a register of vprintf, {}", id.0), ty });
-        Operand::Register(id)
     }
 }

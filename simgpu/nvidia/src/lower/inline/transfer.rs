@@ -88,14 +88,15 @@ pub(super) fn by_address<'i>(function: &Function, inst: &'i Instruction) -> Cow<
         let named = |formal: &Parameter| formal.register.is_none() && formal.variable.name == name;
         function.parameters.iter().any(named)
     };
+    let is_param = |modifier: &String| matches!(modifier.as_str(), "param" | "param::func");
     match (inst.opcode.as_str(), &inst.operands[..]) {
         ("mov", [_, Operand::Symbol(name, _)]) if own(name) => {
             let modifiers = ["local", "u64"].map(str::to_owned).to_vec();
             Cow::Owned(Instruction { opcode: "cvta".into(), modifiers, ..inst.clone() })
         }
-        ("ld", [_, Operand::Address(Base::Register(_), _)]) => {
+        ("ld", [_, Operand::Address(Base::Register(_), _)]) if inst.modifiers.iter().any(is_param) => {
             let mut generic = inst.clone();
-            generic.modifiers.retain(|modifier| !matches!(modifier.as_str(), "param" | "param::func"));
+            generic.modifiers.retain(|modifier| !is_param(modifier));
             Cow::Owned(generic)
         }
         _ => Cow::Borrowed(inst),

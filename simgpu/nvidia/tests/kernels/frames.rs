@@ -45,7 +45,7 @@ const CHOOSE: &str = "
     ret;";
 
 fn chosen(a: u32) -> u32 {
-    if a % 2 == 0 { a + 1000 } else { 3 * a }
+    if a.is_multiple_of(2) { a + 1000 } else { 3 * a }
 }
 
 #[test]

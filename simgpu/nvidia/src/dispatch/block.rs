@@ -160,7 +160,7 @@ impl Grid<'_> {
         warp.barrier = None;
         warp.private.reset(self.kernel.local_bytes);
         warp.depth = 0;
-        warp.stack.reset(program, self.kernel.local_bytes, self.stack);
+        warp.stack.reset(program, self.stack);
         warp.pending.reset();
     }
 

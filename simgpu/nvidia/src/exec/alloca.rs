@@ -16,10 +16,10 @@ fn allocate(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let mut found = [0; LANES];
     for lane in lanes_in(warp.active) {
         let size = u32::try_from(sizes[lane]).unwrap_or(u32::MAX);
-        let gap = warp.stack.top(lane).next_multiple_of(step.extra) - warp.stack.top(lane);
+        let gap = warp.top(lane).next_multiple_of(step.extra) - warp.top(lane);
         let bytes = size.saturating_add(gap);
         let counted = bytes.saturating_add(ALIGN - 1) & !(ALIGN - 1);
-        match warp.stack.raise(lane, bytes, counted, "alloca") {
+        match warp.raise(lane, bytes, counted, "alloca") {
             Ok(top) => found[lane] = u64::from(top + gap),
             Err(why) => {
                 warp.active = 1 << lane;
@@ -28,15 +28,13 @@ fn allocate(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
             }
         }
     }
-    let top = lanes_in(warp.active).map(|lane| warp.stack.top(lane)).max().unwrap_or(0);
-    warp.private.grow(top);
     result(warp, step, &found);
     Flow::Next
 }
 
 /// Reads the top of the stack.
 fn save(warp: &mut Warp, step: &Step, _: &mut Env<'_>) -> Flow {
-    let tops = std::array::from_fn(|lane| warp.stack.top(lane).into());
+    let tops = std::array::from_fn(|lane| warp.top(lane).into());
     result(warp, step, &tops);
     Flow::Next
 }
@@ -46,8 +44,8 @@ fn restore(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let tops = operand(warp, env.program, step.src[0], step.src[1] != Place::NONE);
     for lane in lanes_in(warp.active) {
         let in_function = warp.stack.depth(lane) > 0;
-        let lowest = if in_function { warp.rows[env.program.calls.frame.index()].0[lane] } else { 0 };
-        let old = warp.stack.top(lane);
+        let lowest = if in_function { warp.rows[env.program.calls.frame.index()].0[lane] } else { warp.private.own() };
+        let old = warp.top(lane);
         let new = u32::try_from(tops[lane]).ok().filter(|top| (lowest..=old).contains(top) && top % ALIGN == 0);
         let Some(new) = new else {
             warp.active = 1 << lane;
@@ -56,8 +54,7 @@ fn restore(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
             env.fault = Some(Fault::of(FaultKind::Stack, why));
             return Flow::Fault;
         };
-        warp.stack.free(lane, new);
-        warp.private.forget(lane, new, old);
+        warp.free(lane, new);
     }
     Flow::Next
 }

@@ -156,7 +156,6 @@ impl Callee {
         let counted = locals.saturating_add(in_memory as u32).next_multiple_of(8);
         let results = slots.returns.first().copied().unwrap_or(slots.end)..slots.end;
         let (name, address) = (function.name.clone(), address.unwrap_or_default());
-        let frame = frame.next_multiple_of(16);
         Self { name, address, entry: 0, end: 0, frame, counted, undefined, results }
     }
 }

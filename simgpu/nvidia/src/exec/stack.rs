@@ -3,8 +3,10 @@
 //! Frames are in the thread's local memory, above the variables of the kernel, so that pointers to
 //! them work as on a card. What a card's frame has besides (the return address and the registers of
 //! the caller) is kept apart, where no store of the program can overwrite it, but counts for the
-//! limit. Memory above the top counts as not written: reads of variables of a function that has
-//! returned are findings.
+//! limit. A thread's local memory ends with its last frame or allocation ([`Private`]): reads of
+//! variables of a function that has returned are findings, and stores behind the end too.
+//!
+//! [`Private`]: super::memory::Private
 
 use super::calls::{Move, Slot};
 use super::memory::lanes_in;
@@ -35,8 +37,6 @@ pub struct Stack {
 
 #[derive(Debug, Default, Hash)]
 struct Lane {
-    /// The end of its last frame, in local memory.
-    top: u32,
     /// The bytes in use that count for the limit.
     used: u32,
     frames: Vec<Frame>,
@@ -52,13 +52,15 @@ struct Frame {
     back: u32,
     /// The start of the caller's frame.
     frame: u32,
+    /// The end of the caller's local memory.
+    end: u32,
     /// The bytes that were in use.
     used: u32,
 }
 
 impl Stack {
-    /// Empties the stacks of a warp that starts a program, above the local variables of its kernel.
-    pub fn reset(&mut self, program: &Program, local: u32, limit: u32) {
+    /// Empties the stacks of a warp that starts a program.
+    pub fn reset(&mut self, program: &Program, limit: u32) {
         if !program.calls.stack {
             self.lanes.clear();
             return;
@@ -66,20 +68,20 @@ impl Stack {
         self.limit = limit.max(program.calls.least);
         self.lanes.resize_with(LANES, Lane::default);
         for lane in &mut self.lanes {
-            (lane.top, lane.used) = (local.next_multiple_of(ALIGN), 0);
+            lane.used = 0;
             lane.frames.clear();
             lane.kept.clear();
         }
     }
 
+    /// Returns the bytes that a card reserves for the stack of each thread.
+    pub fn room(&self) -> u32 {
+        if self.lanes.is_empty() { 0 } else { self.limit }
+    }
+
     /// Returns the number of functions in which a lane is.
     pub fn depth(&self, lane: usize) -> u32 {
         self.lanes.get(lane).map_or(0, |lane| lane.frames.len() as u32)
-    }
-
-    /// Returns the end of the last frame of a lane, in local memory.
-    pub fn top(&self, lane: usize) -> u32 {
-        self.lanes[lane].top
     }
 
     /// Returns the host memory that it takes, in bytes.
@@ -88,37 +90,11 @@ impl Stack {
         size_of_val(&self.lanes[..]) + self.lanes.iter().map(of_lane).sum::<usize>()
     }
 
-    /// Frees a lane's memory from `top` on.
-    pub(super) fn free(&mut self, lane: usize, top: u32) {
-        let stack = &mut self.lanes[lane];
-        stack.used = stack.used.saturating_sub(stack.top - top);
-        stack.top = top;
-    }
-
     /// Whether lanes are equally deep in calls.
     pub fn is_level(&self, lanes: u32) -> bool {
         let mut depths = lanes_in(lanes).map(|lane| self.depth(lane));
         let first = depths.next();
         depths.all(|depth| Some(depth) == first)
-    }
-
-    /// Raises the top of a lane by `bytes`, of which `counted` count for the limit.
-    pub(super) fn raise(&mut self, lane: usize, bytes: u32, counted: u32, what: &str) -> Result<u32, String> {
-        let (limit, stack) = (self.limit, &mut self.lanes[lane]);
-        let top = stack.top.saturating_add(bytes).saturating_add(ALIGN - 1) & !(ALIGN - 1);
-        let (used, depth) = (stack.used, stack.frames.len());
-        if used.saturating_add(counted) > limit {
-            return Err(format!(
-                "stack overflow: {what} needs {counted} bytes, and {used} of {limit} are in use, {depth} calls deep"
-            ));
-        }
-        if top > MOST {
-            return Err(format!(
-                "{what} needs {bytes} bytes, {depth} calls deep: the thread's local memory exceeds {MOST} bytes"
-            ));
-        }
-        stack.used += counted;
-        Ok(std::mem::replace(&mut stack.top, top))
     }
 }
 
@@ -132,6 +108,42 @@ fn words(slot: &Slot, lane: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 impl Warp {
+    /// Returns the place of a lane's next frame or allocation, in local memory.
+    pub(super) fn top(&self, lane: usize) -> u32 {
+        self.private.ends()[lane].next_multiple_of(ALIGN)
+    }
+
+    /// Raises the top of a lane by `bytes`, of which `counted` count for the limit, and returns
+    /// where it was.
+    pub(super) fn raise(&mut self, lane: usize, bytes: u32, counted: u32, what: &str) -> Result<u32, String> {
+        let top = self.top(lane);
+        let (limit, stack) = (self.stack.limit, &mut self.stack.lanes[lane]);
+        let end = top.saturating_add(bytes);
+        let (used, depth) = (stack.used, stack.frames.len());
+        if used.saturating_add(counted) > limit {
+            return Err(format!(
+                "stack overflow: {what} needs {counted} bytes, and {used} of {limit} are in use, {depth} calls deep"
+            ));
+        }
+        if end > MOST {
+            return Err(format!(
+                "{what} needs {bytes} bytes, {depth} calls deep: the thread's local memory exceeds {MOST} bytes"
+            ));
+        }
+        stack.used += counted;
+        self.private.set_end(lane, end);
+        Ok(top)
+    }
+
+    /// Frees a lane's memory from `top` on.
+    pub(super) fn free(&mut self, lane: usize, top: u32) {
+        let (old, end) = (self.top(lane), self.private.ends()[lane]);
+        let stack = &mut self.stack.lanes[lane];
+        stack.used = stack.used.saturating_sub(old - top);
+        self.private.forget(lane, top, end);
+        self.private.set_end(lane, end.min(top));
+    }
+
     /// Returns the value of a register in a lane, word by word.
     fn keep(&self, slot: &Slot, lane: usize, to: &mut Vec<u32>) {
         match slot.bits {
@@ -178,17 +190,15 @@ impl Warp {
         let counted = callee.counted + 4 * kept + RETURN_ADDRESS;
         let mut bases = [0; LANES];
         for lane in lanes_in(lanes) {
-            let used = self.stack.lanes[lane].used;
-            bases[lane] = self.stack.raise(lane, callee.frame, counted, &callee.name).map_err(|why| (lane, why))?;
-            let frame = Frame { site: number, back, frame: self.rows[calls.frame.index()].0[lane], used };
+            let (used, end) = (self.stack.lanes[lane].used, self.private.ends()[lane]);
+            bases[lane] = self.raise(lane, callee.frame, counted, &callee.name).map_err(|why| (lane, why))?;
+            let frame = Frame { site: number, back, frame: self.rows[calls.frame.index()].0[lane], end, used };
             let mut words = std::mem::take(&mut self.stack.lanes[lane].kept);
             site.kept.iter().for_each(|slot| self.keep(slot, lane, &mut words));
             let stack = &mut self.stack.lanes[lane];
             stack.kept = words;
             stack.frames.push(frame);
         }
-        let top = lanes_in(lanes).map(|lane| self.stack.lanes[lane].top).max().unwrap_or(0);
-        self.private.grow(top);
         for lane in lanes_in(lanes) {
             let own = self.rows[calls.frame.index()].0[lane];
             for argument in &site.arguments {
@@ -208,12 +218,12 @@ impl Warp {
         for lane in lanes_in(lanes) {
             let base = self.rows[calls.frame.index()].0[lane];
             let stack = &mut self.stack.lanes[lane];
-            let top = std::mem::replace(&mut stack.top, base);
             // Cannot happen: only a call leads into a function.
             let Some(frame) = stack.frames.pop() else { continue };
             stack.used = frame.used;
             self.private.forget(lane, base, base + results.start);
-            self.private.forget(lane, base + results.end, top);
+            self.private.forget(lane, base + results.end, self.private.ends()[lane]);
+            self.private.set_end(lane, frame.end);
             let mut words = std::mem::take(&mut self.stack.lanes[lane].kept);
             for slot in calls.sites[frame.site as usize].kept.iter().rev() {
                 let start = words.len() - slot.words() as usize;
@@ -231,8 +241,8 @@ impl Warp {
     pub fn collect(&mut self, program: &Program, site: u32, lanes: u32) {
         let calls = &program.calls;
         for lane in lanes_in(lanes) {
-            // The frame that the lane has left starts where its stack ends now.
-            let (own, base) = (self.rows[calls.frame.index()].0[lane], self.stack.lanes[lane].top);
+            // The frame that the lane has left starts where the next one would.
+            let (own, base) = (self.rows[calls.frame.index()].0[lane], self.top(lane));
             for result in &calls.sites[site as usize].results {
                 self.private.copy(lane, base + result.there, here(result, own), result.bytes);
                 self.private.forget(lane, base + result.there, base + result.there + result.bytes);

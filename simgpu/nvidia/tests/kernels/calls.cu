@@ -23,6 +23,7 @@ DEVICE u32* escaped(u32 n) {
     return n == 7 ? escaped(6) : at;
 }
 KERNEL void dangling(u32* out) { out[thread()] = *escaped(thread()); }
+KERNEL void store_dangling(u32*) { *escaped(thread()) = 5; }
 
 // A barrier within a recursion, which the threads of a warp reach at different depths, or together.
 DEVICE u32 meeting(u32 n) {

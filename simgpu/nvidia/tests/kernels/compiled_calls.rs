@@ -5,7 +5,7 @@
 mod shared;
 
 use crate::common::{Card, compile};
-use isobit_simgpu_core::finding::{FaultKind, FindingKind};
+use isobit_simgpu_core::finding::{FaultKind, Finding, FindingKind};
 use isobit_simgpu_nvidia::arch::Arch;
 use shared::{THREADS, deep, of_threads, words};
 use std::path::Path;
@@ -29,6 +29,13 @@ fn launch(card: &Card, kernel: &str, stack: u32, args: &[u64]) -> Result<(), Str
         assert_eq!(fault.kind(), FaultKind::Stack, "{fault}");
         fault.to_string()
     })
+}
+
+/// Checks that there is one finding for each of the four warps, which names its first thread.
+fn one_of_each_warp(found: &[Finding], kind: FindingKind) {
+    let named: Vec<_> = found.iter().map(|f| (f.kind, &*f.thread)).collect();
+    let expected = [0, 32, 64, 96].map(|thread| format!("block [0, 0, 0] thread [{thread}, 0, 0]"));
+    assert_eq!(named, expected.each_ref().map(|thread| (kind, &**thread)), "{found:?}");
 }
 
 fn powers(n: u32) -> u32 {
@@ -86,9 +93,11 @@ fn calls_of_what_is_no_function() {
 fn variables_of_a_function_that_has_returned() {
     on_every_card(|card| {
         let out = card.uninitialised(4 * THREADS as usize);
-        let found = card.findings("dangling", 1, THREADS, &[out]);
-        assert!(!found.is_empty());
-        assert!(found.iter().all(|f| f.kind == FindingKind::UninitialisedRead), "{found:?}");
+        for (kernel, access) in [("dangling", ": ld."), ("store_dangling", ": st.")] {
+            let found = card.findings(kernel, 1, THREADS, &[out]);
+            one_of_each_warp(&found, FindingKind::OutOfBounds);
+            assert!(found.iter().all(|f| f.instruction.contains(access)), "{found:?}");
+        }
     });
 }
 

@@ -15,4 +15,5 @@ mod ordered;
 mod planted_faults;
 mod printing;
 mod spinning;
+mod stacks;
 mod tree;

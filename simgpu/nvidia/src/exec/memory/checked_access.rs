@@ -242,9 +242,9 @@ pub fn local(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, address
         unsafe { (form.lanes)(warp, env.program, form, lanes, &places) };
         return;
     }
-    let (starts, bytes) = (warp.private.places(&[0; LANES]), warp.private.bytes());
+    let (starts, ends) = (warp.private.places(&[0; LANES]), *warp.private.ends());
     let part = |lane: usize| {
-        let part = private::part(bytes, addresses[lane], form.bytes)?;
+        let part = private::part(ends[lane], addresses[lane], form.bytes)?;
         Some((part, starts[lane].wrapping_add(part.address as usize)))
     };
     // SAFETY: as above, for the clipped lanes with regard to their parts.

@@ -57,7 +57,7 @@ fn extent(warp: &mut Warp, env: &mut Env<'_>, lane: usize, address: u64, most: u
             (shared.as_ptr().wrapping_add(at as usize), shared.len().saturating_sub(at as usize))
         }
         Memory::Local(at) => {
-            let room = warp.private.bytes().saturating_sub(at as usize);
+            let room = (warp.private.ends()[lane] as usize).saturating_sub(at as usize);
             (warp.private.places(&[at; LANES])[lane].cast_const(), room)
         }
     };

@@ -23,6 +23,17 @@ pub const KERNELS: [(&str, bool); 16] = [
     ("a_branch_after_a_return", true),
 ];
 
+/// Checks who goes around the barrier of `one_branch_in_a_loop` in a block of one wave of this width:
+/// in each of the first `rounds` one half of the threads, at first the even ones.
+pub fn check_loop(card: &str, found: &[Finding], width: usize, rounds: usize) {
+    let who = |round: usize| format!("block [0, 0, 0] thread [{}, 0, 0]", round % 2);
+    assert_eq!(found.len(), rounds, "{card}: {found:#?}");
+    for (round, finding) in found.iter().enumerate() {
+        let end = format!(": {} threads of the wave go around the barrier, {} among them", width / 2, who(round));
+        assert!(finding.message.ends_with(&end), "{card}, round {round}: {found:#?}");
+    }
+}
+
 /// Checks what was found in a kernel. `instruction` is the barrier's name.
 pub fn check(card: &str, kernel: &str, around: bool, found: &[Finding], instruction: &str) {
     assert_eq!(!found.is_empty(), around, "{kernel} on {card}: {found:#?}");

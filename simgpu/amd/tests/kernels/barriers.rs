@@ -18,5 +18,7 @@ fn a_thread_may_return_before_a_barrier_but_not_go_around_it() {
             let found = card.findings(kernel, 1, 256, &args);
             expected::check(arch.name(), kernel, around, &found, "s_barrier");
         }
+        let (args, wave) = ([card.upload(&values), card.upload(&values), 6], arch.wave_size());
+        expected::check_loop(arch.name(), &card.findings("one_branch_in_a_loop", 1, wave as u32, &args), wave, 6);
     }
 }

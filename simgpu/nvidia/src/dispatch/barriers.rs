@@ -169,10 +169,11 @@ fn wake(warp: &mut Warp, number: u32, conditions: u32, waiting: u32, env: &Env<'
 }
 
 /// Reports an aligned barrier that opens when only some of a warp's threads have come to it, or not
-/// all at the same instruction.
+/// all at the same instruction. Lanes that went around it are reported once.
 fn check_whole(warp: &Warp, number: u32, there: u32, env: &Env<'_>) {
-    let mut aligned = warp.others.iter().filter(|other| at(other, number).is_some_and(|barrier| barrier.aligned));
-    if let Some(first) = aligned.next()
+    let aligned = || warp.others.iter().filter(|other| at(other, number).is_some_and(|barrier| barrier.aligned));
+    if let Some(first) = aligned().next()
+        && !aligned().any(|other| other.told)
         && first.lanes != warp.live
     {
         let elsewhere = if there == warp.live { there & !first.lanes } else { warp.live & !there };

@@ -114,7 +114,7 @@ fn part(warp: &mut Warp, lanes: u32, next: impl Fn(&Warp, usize) -> usize) {
         let (pc, depth) = at(first);
         let same = (0..LANES).filter(|lane| left >> lane & 1 != 0 && at(*lane) == (pc, depth));
         let same = same.fold(0, |same, lane| same | 1 << lane);
-        warp.set_aside(Fragment { pc, lanes: same, wait: Wait::Ready, depth });
+        warp.set_aside(Fragment { pc, lanes: same, wait: Wait::Ready, depth, told: false });
         left &= !same;
     }
 }

@@ -26,16 +26,17 @@ impl Warp {
     pub fn fork(&mut self, pc: usize, lanes: u32) {
         self.active &= !lanes;
         self.limit = self.limit.min(pc);
-        self.set_aside(Fragment { pc, lanes, wait: Wait::Ready, depth: self.depth });
+        self.set_aside(Fragment { pc, lanes, wait: Wait::Ready, depth: self.depth, told: false });
     }
 
     /// Leaves all running lanes at a step.
     pub fn park(&mut self, pc: usize, wait: Wait) {
         let lanes = std::mem::take(&mut self.active);
-        self.set_aside(Fragment { pc, lanes, wait, depth: self.depth });
+        self.set_aside(Fragment { pc, lanes, wait, depth: self.depth, told: false });
     }
 
-    /// Adds lanes to those that are elsewhere.
+    /// Adds lanes to those that are elsewhere. Lanes that come to a barrier wait with those that are
+    /// there, whether or not others went around it.
     pub fn set_aside(&mut self, fragment: Fragment) {
         let same = |other: &&mut Fragment| {
             other.pc == fragment.pc && other.wait == fragment.wait && other.depth == fragment.depth

@@ -28,12 +28,13 @@ impl Warp {
     fn look_behind(&mut self, lanes: u32, env: &Env<'_>) {
         let place = self.place(env);
         for other in &mut self.others {
-            if let Wait::Barrier(barrier @ Barrier { aligned: true, .. }) = &mut other.wait
+            if let Wait::Barrier(Barrier { aligned: true, .. }) = other.wait
+                && !other.told
                 && env.program.is_behind(other.pc - 1, self.pc)
             {
                 env.launch.went_around_barrier(&place, other.pc as u32 - 1, lanes.into(), env.describe);
                 // Once is enough.
-                barrier.aligned = false;
+                other.told = true;
             }
         }
     }

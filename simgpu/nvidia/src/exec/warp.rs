@@ -57,8 +57,10 @@ pub struct Fragment {
     pub lanes: u32,
     /// What they wait for.
     pub wait: Wait,
-    /// The number of functions with frames in which they are.
+    /// The number of functions with frames in which they are, as [`Warp::depth`].
     pub depth: u32,
+    /// Others went around the barrier at which they wait, and a finding says so.
+    pub told: bool,
 }
 
 /// What lanes that are not running wait for.

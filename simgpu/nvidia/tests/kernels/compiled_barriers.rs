@@ -18,5 +18,8 @@ fn a_thread_may_return_before_a_barrier_but_not_go_around_it() {
             let found = card.findings(kernel, 1, 256, &args);
             expected::check(arch.name(), kernel, around, &found, "bar.sync");
         }
+        // The even threads come to the barrier in the next round, and all go on together.
+        let args = [card.upload(&values), card.upload(&values), 6];
+        expected::check_loop(arch.name(), &card.findings("one_branch_in_a_loop", 1, 32, &args), 32, 1);
     }
 }

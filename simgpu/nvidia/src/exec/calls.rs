@@ -78,8 +78,8 @@ pub struct Callee {
     pub address: u64,
     /// Its first step.
     pub entry: u32,
-    /// The step that returns.
-    pub end: u32,
+    /// The step that returns; none if the function never does.
+    pub end: Option<u32>,
     /// The bytes of its frame.
     pub frame: u32,
     /// The bytes of its frame that count for the limit: local variables, and values that cards do
@@ -156,7 +156,7 @@ impl Callee {
         let counted = locals.saturating_add(in_memory as u32).next_multiple_of(8);
         let results = slots.returns.first().copied().unwrap_or(slots.end)..slots.end;
         let (name, address) = (function.name.clone(), address.unwrap_or_default());
-        Self { name, address, entry: 0, end: 0, frame, counted, undefined, results }
+        Self { name, address, entry: 0, end: None, frame, counted, undefined, results }
     }
 }
 

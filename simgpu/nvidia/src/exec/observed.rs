@@ -6,7 +6,6 @@
 //! behind the barrier, which is in code that every thread runs that passes the barrier. What a
 //! thread does on its way to an early return is not.
 
-use super::memory::accesses;
 use super::program::{Place, Program, Step};
 use super::warp::{Barrier, Env, SITE_CACHES, Wait, Warp};
 use isobit_simgpu_core::check::SiteCache;
@@ -16,10 +15,11 @@ impl Warp {
     #[inline(never)]
     pub fn observe(&mut self, step: &Step, env: &mut Env<'_>) {
         if env.watched {
+            // What a watched turn does is noticed where an access misses its cache.
             env.caches[self.pc % SITE_CACHES] = SiteCache::default();
         }
         let on = if step.guard == Place::NONE { self.active } else { self.active & self.predicate(step.guard) };
-        if on != 0 && accesses(step.exec) {
+        if on != 0 && env.program.accesses[self.pc] {
             self.look_behind(on, env);
         }
     }
@@ -58,7 +58,7 @@ impl Program {
                 }
             }
         }
-        // Each body ends with a block that has no successor: the end of its threads.
+        // A block without a successor is the end of its threads.
         let ends = seen.iter().zip(&self.blocks).any(|(seen, block)| *seen && block.next.is_empty());
         reached && !ends
     }

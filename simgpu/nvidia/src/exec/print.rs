@@ -37,7 +37,7 @@ fn lower(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     lower.program.granules.note_global(1);
     lower.program.granules.note_local(1);
     lower.program.prints = true;
-    lower.push(step);
+    lower.push_access(step);
     Ok(())
 }
 

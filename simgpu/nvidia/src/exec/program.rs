@@ -126,6 +126,8 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// The origin of each step.
     pub origins: Vec<Origin>,
+    /// Whether each step accesses memory that threads share.
+    pub accesses: Vec<bool>,
     /// Constants, one or two rows each.
     pub constants: Vec<Row>,
     /// Register rows per warp.
@@ -135,7 +137,8 @@ pub struct Program {
     pub zeroed: Vec<u32>,
     /// Predicates per warp.
     pub predicates: usize,
-    /// The basic blocks, in the order of their steps. The last one only ends the threads.
+    /// The basic blocks, in the order of their steps. The last one of each body only ends the
+    /// threads.
     pub blocks: Vec<Block>,
     /// The memory operations of the steps that access memory, by [`Step::extra`].
     pub forms: Vec<Form>,

@@ -1,6 +1,6 @@
 //! Basic blocks: cuts a body at branches and their targets.
 
-use super::inline::RETURN;
+use super::inline::{CALL, COLLECT, RETURN};
 use crate::ptx::ast::{Body, Guard, Instruction, LabelId, Operand, Statement};
 use std::ops::Range;
 
@@ -16,7 +16,8 @@ pub struct Graph<'a> {
 /// Instructions that are executed consecutively.
 #[derive(Debug)]
 pub struct Block<'a> {
-    /// Its statements: only instructions, none of which branches.
+    /// Its statements: only instructions, none of which branches. A call, with what collects its
+    /// results, is the end of a block.
     pub code: Range<usize>,
     /// What follows them.
     pub end: End<'a>,
@@ -136,6 +137,11 @@ impl<'a> Cutter<'a> {
                     cutter.end_block(start..at, inst, exit).map_err(|why| (inst.line, why))?;
                     start = at + 1;
                 }
+                Statement::Instruction(_) if ends_call(&body.statements[at..]) => {
+                    let next = cutter.blocks.len() + 1;
+                    cutter.blocks.push(Block { code: start..at + 1, end: End::Jump(next), by: None });
+                    start = at + 1;
+                }
                 Statement::Instruction(_) => {}
             }
         }
@@ -162,6 +168,10 @@ impl<'a> Cutter<'a> {
                 }
                 Statement::Instruction(inst) if ends_block(inst) => {
                     count += 1 + usize::from(inst.opcode == "brx" && inst.guard.is_some());
+                    start = at + 1;
+                }
+                Statement::Instruction(_) if ends_call(&self.body.statements[at..]) => {
+                    count += 1;
                     start = at + 1;
                 }
                 Statement::Instruction(_) => {}
@@ -229,6 +239,13 @@ impl<'a> Cutter<'a> {
 /// Whether an instruction ends a block.
 pub fn ends_block(inst: &Instruction) -> bool {
     matches!(inst.opcode.as_str(), "bra" | "brx" | "ret" | "exit" | RETURN)
+}
+
+/// Whether the first of some statements is the last instruction of a call. What is before a call and
+/// what is behind it are not in one block, because a barrier of the function may be between them.
+fn ends_call(statements: &[Statement]) -> bool {
+    let is = |at: usize, opcode: &str| matches!(statements.get(at), Some(Statement::Instruction(inst)) if inst.opcode == opcode);
+    is(0, COLLECT) || is(0, CALL) && !is(1, COLLECT)
 }
 
 fn modifiers(inst: &Instruction, known: &[&str]) -> Result<(), String> {

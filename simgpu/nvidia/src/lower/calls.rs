@@ -37,20 +37,25 @@ pub(super) fn reach(functions: &Functions<'_>, sites: &[Site], framed: &[Part<'_
     sites.iter().map(of_site).collect()
 }
 
-/// Adds the paths from calls to functions and back to the blocks of a program. `calls` are the
-/// steps that call, with their sites.
+/// Puts functions into the paths between the blocks of a program: a block that ends with a call
+/// leads to what it reaches, and their ends to the block behind the call. `calls` are the steps that
+/// call, with their sites.
 pub(super) fn link(program: &mut Program, calls: &[(usize, usize)]) {
     for &(step, site) in calls {
-        let (before, after) = (program.block_of(step), program.block_of(step + 1) as u32);
+        let before = program.block_of(step);
+        let after = std::mem::take(&mut program.blocks[before].next);
         let reached: Vec<u32> = match &program.calls.sites[site].reach {
             Reach::Function(callee) => vec![*callee],
             Reach::Pointer(callees) => callees.clone(),
         };
         for callee in reached {
             let Some(&Callee { entry, end, .. }) = program.calls.callees.get(callee as usize) else { continue };
-            let (entry, end) = (program.block_of(entry as usize) as u32, program.block_of(end as usize));
+            let entry = program.block_of(entry as usize) as u32;
             program.blocks[before].next.push(entry);
-            program.blocks[end].next.push(after);
+            if let Some(end) = end {
+                let end = program.block_of(end as usize);
+                program.blocks[end].next.extend(&after);
+            }
         }
     }
 }

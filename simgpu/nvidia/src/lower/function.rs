@@ -177,8 +177,7 @@ impl Emitted {
         if let Some(mut callee) = callee {
             let own = &program.steps[entry as usize..];
             let returns = own.iter().rposition(|step| std::ptr::fn_addr_eq(step.exec, call::RET));
-            // A function that never returns has no such step.
-            (callee.entry, callee.end) = (entry, entry + returns.unwrap_or(own.len() - 1) as u32);
+            (callee.entry, callee.end) = (entry, returns.map(|at| entry + at as u32));
             program.calls.callees.push(callee);
         }
         (self.program, self.constants) = (program, emitter.lower.constants);

@@ -127,6 +127,14 @@ impl<'a> Lower<'a> {
     pub fn push(&mut self, step: Step) {
         self.program.steps.push(step);
         self.program.origins.push(self.origin);
+        self.program.accesses.push(false);
+    }
+
+    /// Adds a step that accesses memory that threads share.
+    pub fn push_access(&mut self, step: Step) {
+        self.push(step);
+        self.program.accesses.pop();
+        self.program.accesses.push(true);
     }
 
     /// Returns the declaration of a register.

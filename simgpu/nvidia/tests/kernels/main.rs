@@ -2,6 +2,7 @@
 //! kernels of this repository.
 
 mod barriers;
+mod barriers_in_calls;
 mod calls;
 mod common;
 mod compiled_barriers;

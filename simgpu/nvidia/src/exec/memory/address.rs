@@ -154,20 +154,10 @@ pub fn push(lower: &mut Lower<'_>, mut form: Form, address: Address) {
     step.src[0] = address.base;
     step.extra = lower.program.forms.len() as u32;
     lower.program.forms.push(form);
-    lower.push(step);
-}
-
-/// Whether a step loads, stores or changes memory that threads share.
-pub fn accesses(exec: Exec) -> bool {
-    let all = [
-        fast::<GLOBAL> as Exec,
-        base::<GLOBAL> as Exec,
-        fast::<SHARED> as Exec,
-        base::<SHARED> as Exec,
-        fast::<GENERIC> as Exec,
-        base::<GENERIC> as Exec,
-    ];
-    all.iter().any(|one| std::ptr::fn_addr_eq(*one, exec))
+    match address.memory {
+        Memory::Local | Memory::Arguments => lower.push(step),
+        Memory::Global | Memory::Constant | Memory::Shared | Memory::Generic => lower.push_access(step),
+    }
 }
 
 const GLOBAL: u8 = 0;

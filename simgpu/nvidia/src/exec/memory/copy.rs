@@ -28,21 +28,22 @@ fn lower(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
     match modifiers.take_any(&["commit_group", "wait_group", "wait_all"]) {
         None => copy(lower, inst, modifiers),
-        Some("commit_group") => group(lower, inst, modifiers, false, commit),
-        Some("wait_group") => group(lower, inst, modifiers, true, wait_group),
-        Some(_) => group(lower, inst, modifiers, false, wait_all),
+        Some("commit_group") => group(lower, inst, modifiers, false, commit).map(|step| lower.push(step)),
+        // A wait makes the copies.
+        Some("wait_group") => group(lower, inst, modifiers, true, wait_group).map(|step| lower.push_access(step)),
+        Some(_) => group(lower, inst, modifiers, false, wait_all).map(|step| lower.push_access(step)),
     }
 }
 
 type Run = fn(&mut Warp, &Step, &mut Env<'_>) -> Flow;
 
 fn group(
-    lower: &mut Lower<'_>,
+    lower: &Lower<'_>,
     inst: &Instruction,
     modifiers: Modifiers<'_>,
     number: bool,
     run: Run,
-) -> Result<(), String> {
+) -> Result<Step, String> {
     modifiers.finish()?;
     let extra = match inst.operands.as_slice() {
         [] if !number => 0,
@@ -51,9 +52,7 @@ fn group(
         }
         _ => return Err("its only possible operand is the number of groups".into()),
     };
-    let step = Step { extra, ..lower.step(run) };
-    lower.push(step);
-    Ok(())
+    Ok(Step { extra, ..lower.step(run) })
 }
 
 fn commit(warp: &mut Warp, _: &Step, _: &mut Env<'_>) -> Flow {
@@ -110,7 +109,7 @@ fn copy(lower: &mut Lower<'_>, inst: &Instruction, mut modifiers: Modifiers<'_>)
     let mut step = lower.step(run);
     step.src = [to.base, from.base, read, ignored];
     step.extra = lower.program.forms.len() as u32;
-    lower.push(step);
+    lower.push_access(step);
     for (at, access) in [(to, Access::Store), (from, Access::Load)] {
         let form = form(access, bytes, take);
         lower.program.forms.push(Form { offset: at.offset, narrow: at.narrow, ..form });

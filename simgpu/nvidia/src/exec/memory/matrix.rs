@@ -85,7 +85,7 @@ fn lower(lower: &mut Lower<'_>, inst: &Instruction, access: Access) -> Result<()
     (step.src[0], step.extra) = (at.base, lower.program.forms.len() as u32);
     lower.program.granules.note_local(ROW);
     lower.program.forms.push(form);
-    lower.push(step);
+    lower.push_access(step);
     Ok(())
 }
 

@@ -23,7 +23,6 @@ mod reading;
 mod symbol;
 mod width;
 
-pub use address::accesses;
 pub use operation::{Form, lanes_in};
 pub use pending::Pending;
 pub use private::Private;

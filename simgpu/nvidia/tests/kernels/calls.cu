@@ -33,9 +33,11 @@ DEVICE u32 meeting(u32 n) {
 KERNEL void barriers_together(u32* out) { out[thread()] = meeting(3); }
 KERNEL void barriers_apart(u32* out) { out[thread()] = meeting(thread() % 2); }
 
-// The functions of a warp in different calls of one function exchange values.
+// The threads of a warp, each at a depth of its own, exchange values in different calls of one
+// function. The variable keeps a compiler from turning the recursion into a loop.
 DEVICE u32 exchanged(u32 n) {
-    u32 other = __nvvm_shfl_sync_bfly_i32(~0u, thread() + 100 * n, 1, 31);
-    return n == 0 ? other : exchanged(n - 1) + other;
+    volatile u32 own = n;
+    u32 other = n == 0 ? __nvvm_shfl_sync_bfly_i32(~0u, 3 * thread(), 1, 31) : exchanged(n - 1);
+    return other + own;
 }
-KERNEL void exchange(u32* out) { out[thread()] = exchanged(2); }
+KERNEL void exchange(u32* out) { out[thread()] = exchanged(thread() % 3); }

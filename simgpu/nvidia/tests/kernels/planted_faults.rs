@@ -79,7 +79,7 @@ fn loads_that_reach_past_the_end() {
             let found = card.findings(kernel, 1, threads, &[input, out, 4]);
             only(&found, FindingKind::OverRead, kernel, load, arch);
             assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].buffer.contains("28 bytes") & [16, 24].contains(&found[0].offset), "{found:?}");
+            assert!(found[0].buffer.contains("28 bytes") && [16, 24].contains(&found[0].offset), "{found:?}");
             assert_eq!(card.download::<u32>(out, 4), [3, 4, 97, 0], "{kernel}");
         }
         let small = card.upload(&[9u32; 7]);

@@ -244,8 +244,15 @@ pub fn ends_block(inst: &Instruction) -> bool {
 /// Whether the first of some statements is the last instruction of a call. What is before a call and
 /// what is behind it are not in one block, because a barrier of the function may be between them.
 fn ends_call(statements: &[Statement]) -> bool {
-    let is = |at: usize, opcode: &str| matches!(statements.get(at), Some(Statement::Instruction(inst)) if inst.opcode == opcode);
-    is(0, COLLECT) || is(0, CALL) && !is(1, COLLECT)
+    let opcode = |at: usize| match statements.get(at) {
+        Some(Statement::Instruction(inst)) => Some(inst.opcode.as_str()),
+        _ => None,
+    };
+    match opcode(0) {
+        Some(COLLECT) => true,
+        Some(CALL) => opcode(1) != Some(COLLECT),
+        _ => false,
+    }
 }
 
 fn modifiers(inst: &Instruction, known: &[&str]) -> Result<(), String> {

@@ -166,8 +166,19 @@ impl Emitted {
         let (at, open, calls) = (vec![None; graph.blocks.len()], Vec::new(), std::mem::take(&mut self.calls));
         let callees = lower.program.calls.callees.len() as u32;
         let compared = compared(code.body, code.locations);
-        let mut emitter =
-            Emitter { lower, compared, at, open, graph, targets, frame, callee: callees, number: 0, calls };
+        let mut emitter = Emitter {
+            lower,
+            compared,
+            at,
+            open,
+            graph,
+            targets,
+            frame,
+            callee: callees,
+            returns: None,
+            number: 0,
+            calls,
+        };
         for (number, &block) in order.iter().enumerate() {
             emitter.block(block, order.get(number + 1).copied())?;
         }
@@ -175,9 +186,7 @@ impl Emitted {
         self.calls = emitter.calls;
         let mut program = emitter.lower.program;
         if let Some(mut callee) = callee {
-            let own = &program.steps[entry as usize..];
-            let returns = own.iter().rposition(|step| std::ptr::fn_addr_eq(step.exec, call::RET));
-            (callee.entry, callee.end) = (entry, returns.map(|at| entry + at as u32));
+            (callee.entry, callee.end) = (entry, emitter.returns);
             program.calls.callees.push(callee);
         }
         (self.program, self.constants) = (program, emitter.lower.constants);
@@ -204,8 +213,9 @@ struct Emitter<'a, 'b> {
     targets: usize,
     /// The registers of a function with a frame; the kernel's are not shared.
     frame: Option<Kept<'b>>,
-    /// The number of the function.
+    /// The number of the function, and its step that returns.
     callee: u32,
+    returns: Option<u32>,
     /// The number of the instruction, as in the intervals.
     number: u32,
     /// The steps that call, with the numbers of their sites in the program.
@@ -250,7 +260,10 @@ impl Emitter<'_, '_> {
         let exit = self.graph.exit();
         match &self.graph.blocks[block].end {
             End::Exit => self.go(exit, next),
-            End::Return => self.push(call::RET, Place::NONE, Place::NONE, self.callee),
+            End::Return => {
+                self.returns = Some(self.lower.program.steps.len() as u32);
+                self.push(call::RET, Place::NONE, Place::NONE, self.callee);
+            }
             End::Jump(to) => self.go(*to, next),
             End::Branch { then, otherwise, .. } if then == otherwise => self.go(*then, next),
             End::Branch { when, then, otherwise } => {

@@ -125,16 +125,18 @@ impl<'a> Lower<'a> {
 
     /// Adds a step.
     pub fn push(&mut self, step: Step) {
-        self.program.steps.push(step);
-        self.program.origins.push(self.origin);
-        self.program.accesses.push(false);
+        self.add(step, false);
     }
 
     /// Adds a step that accesses memory that threads share.
     pub fn push_access(&mut self, step: Step) {
-        self.push(step);
-        self.program.accesses.pop();
-        self.program.accesses.push(true);
+        self.add(step, true);
+    }
+
+    fn add(&mut self, step: Step, accesses: bool) {
+        self.program.steps.push(step);
+        self.program.origins.push(self.origin);
+        self.program.accesses.push(accesses);
     }
 
     /// Returns the declaration of a register.

@@ -20,17 +20,17 @@ fn program() -> Program {
 
 #[test]
 fn the_limit_and_the_size_of_local_memory_are_different_errors() {
-    let mut stack = Stack::default();
-    stack.reset(&program(), MOST_DECLARED, 1024);
-    // A frame as large as a kernel's variables, of values that do not count.
-    assert_eq!(stack.raise(0, MOST_DECLARED, 8, "deep"), Ok(MOST_DECLARED));
-    let why = stack.raise(0, 40, 40, "deep").expect_err("no room");
-    assert_eq!(why, "deep needs 40 bytes, 0 calls deep: the thread's local memory exceeds 33554432 bytes");
-    assert_eq!(stack.raise(1, 1000, 1000, "deep"), Ok(MOST_DECLARED));
-    let why = stack.raise(1, 40, 40, "deep").expect_err("an overflow");
+    let mut warp = Warp::default();
+    warp.private.reset(64);
+    warp.stack.reset(&program(), 1024);
+    // A frame of values that do not count.
+    let why = warp.raise(0, MOST, 8, "deep").expect_err("no room");
+    assert_eq!(why, "deep needs 33554432 bytes, 0 calls deep: the thread's local memory exceeds 33554432 bytes");
+    assert_eq!(warp.raise(1, 1000, 1000, "deep"), Ok(64));
+    let why = warp.raise(1, 40, 40, "deep").expect_err("an overflow");
     assert_eq!(why, "stack overflow: deep needs 40 bytes, and 1000 of 1024 are in use, 0 calls deep");
     // What failed took nothing.
-    assert_eq!(stack.raise(1, 24, 24, "deep"), Ok(MOST_DECLARED + 1008));
+    assert_eq!(warp.raise(1, 24, 24, "deep"), Ok(64 + 1008));
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn what_calls_keep_takes_memory_of_the_host() {
     let program = program();
     let mut warp = Warp { rows: vec![Row::ZERO; 3], ..Warp::default() };
     assert_eq!(warp.stack.host_bytes(), 0);
-    warp.stack.reset(&program, 0, 1 << 20);
+    warp.stack.reset(&program, 1 << 20);
     let empty = warp.stack.host_bytes();
     for _ in 0..100 {
         warp.call(&program, 0, 0, u32::MAX, 5).expect("room");

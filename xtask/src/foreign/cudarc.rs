@@ -137,11 +137,11 @@ fn build(folder: &Path) -> Result<PathBuf> {
     build.arg(folder.join("Cargo.toml")).arg("--target-dir").arg(folder.join("target"));
     build.args(["--package", "cudarc", "--no-default-features", "--features", FEATURES]);
     let messages = shell::output(&mut build)?;
-    let programs = messages.lines().filter_map(|line| {
+    let mut programs = messages.lines().rev().filter_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         message["executable"].as_str().filter(|_| message["target"]["name"] == "cudarc").map(PathBuf::from)
     });
-    programs.last().context("cargo built no tests of cudarc")
+    programs.next().context("cargo built no tests of cudarc")
 }
 
 #[cfg(test)]

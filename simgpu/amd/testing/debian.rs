@@ -1,5 +1,5 @@
-//! A file of a Debian package, unpacked in cargo's target folder; nothing is installed. `cargo xtask`
-//! puts packages in the same place. The test programs that need one include this file.
+//! A file of a Debian package, unpacked in cargo's target folder; nothing is installed. `cargo
+//! xtask` puts packages in the same place. The test programs that need one include this file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -23,8 +23,8 @@ pub const KERNELS: [(&str, bool); 16] = [
     ("a_branch_after_a_return", true),
 ];
 
-/// Checks who goes around the barrier of `one_branch_in_a_loop` in a block of one wave of this width:
-/// in each of the first `rounds` one half of the threads, at first the even ones.
+/// Checks who goes around the barrier of `one_branch_in_a_loop` in a block of one wave of this
+/// width: in each of the first `rounds` one half of the threads, at first the even ones.
 pub fn check_loop(card: &str, found: &[Finding], width: usize, rounds: usize) {
     let who = |round: usize| format!("block [0, 0, 0] thread [{}, 0, 0]", round % 2);
     assert_eq!(found.len(), rounds, "{card}: {found:#?}");

@@ -155,9 +155,9 @@ impl Queues {
         self.run_one(state, task, last)
     }
 
-    /// Runs one task that is ready, or has it called by the thread of its stream. `last` is the task
-    /// that the caller has run before: it counts as running until the next one does, so that what
-    /// waits for the next one is not taken for a deadlock.
+    /// Runs one task that is ready, or has it called by the thread of its stream. `last` is the
+    /// task that the caller has run before: it counts as running until the next one does, so that
+    /// what waits for the next one is not taken for a deadlock.
     fn run_one<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

@@ -35,8 +35,8 @@ impl Warp {
         self.set_aside(Fragment { pc, lanes, wait, depth: self.depth, told: false });
     }
 
-    /// Adds lanes to those that are elsewhere. Lanes that come to a barrier wait with those that are
-    /// there, whether or not others went around it.
+    /// Adds lanes to those that are elsewhere. Lanes that come to a barrier wait with those that
+    /// are there, whether or not others went around it.
     pub fn set_aside(&mut self, fragment: Fragment) {
         let same = |other: &&mut Fragment| {
             other.pc == fragment.pc && other.wait == fragment.wait && other.depth == fragment.depth

@@ -22,9 +22,9 @@ pub struct Warp {
     pub active: u32,
     /// Their next step.
     pub pc: usize,
-    /// The number of functions with frames in which they are. Lanes of different depths run together
-    /// from where they met as members of a mask to their next call or return; this is then the
-    /// depth of those that waited longest.
+    /// The number of functions with frames in which they are. Lanes of different depths run
+    /// together from where they met as members of a mask to their next call or return; this is then
+    /// the depth of those that waited longest.
     pub depth: u32,
     /// The lanes that exist and have not ended.
     pub live: u32,

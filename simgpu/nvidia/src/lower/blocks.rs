@@ -241,8 +241,9 @@ pub fn ends_block(inst: &Instruction) -> bool {
     matches!(inst.opcode.as_str(), "bra" | "brx" | "ret" | "exit" | RETURN)
 }
 
-/// Whether the first of some statements is the last instruction of a call. What is before a call and
-/// what is behind it are not in one block, because a barrier of the function may be between them.
+/// Whether the first of some statements is the last instruction of a call. What is before a call
+/// and what is behind it are not in one block, because a barrier of the function may be between
+/// them.
 fn ends_call(statements: &[Statement]) -> bool {
     let opcode = |at: usize| match statements.get(at) {
         Some(Statement::Instruction(inst)) => Some(inst.opcode.as_str()),

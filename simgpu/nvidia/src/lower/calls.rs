@@ -38,8 +38,8 @@ pub(super) fn reach(functions: &Functions<'_>, sites: &[Site], framed: &[Part<'_
 }
 
 /// Puts functions into the paths between the blocks of a program: a block that ends with a call
-/// leads to what it reaches, and their ends to the block behind the call. `calls` are the steps that
-/// call, with their sites.
+/// leads to what it reaches, and their ends to the block behind the call. `calls` are the steps
+/// that call, with their sites.
 pub(super) fn link(program: &mut Program, calls: &[(usize, usize)]) {
     for &(step, site) in calls {
         let before = program.block_of(step);

@@ -24,6 +24,10 @@ pub fn advice(said: &str, free: u64) -> Option<String> {
     if says(&["is not supported by the following package", "requires rustc "]) {
         return Some(format!("this Rust is too old: Isobit needs {RUST} or newer. `rustup update stable` installs it"));
     }
+    // What a failed test printed does not tell why the command failed.
+    if says(&["error: test failed", "error: doctest failed", "targets failed:", "target failed:"]) {
+        return None;
+    }
     let unreachable = [
         "Could not resolve host",
         "Couldn't resolve host",
@@ -92,6 +96,8 @@ mod tests {
             assert!(advice(said, 0).is_some_and(|a| a.contains(expected)), "{said}: {:?}", advice(said, 0));
         }
         assert_eq!(advice("error[E0308]: mismatched types", 0), None);
+        let test = "Could not resolve host, says a test\nerror: test failed, to rerun pass `-p xtask`";
+        assert_eq!(advice(test, 0), None);
         assert_eq!(advice("ld: final link failed: No space left on device", 50 << 30), None);
         assert!(advice("requires rustc 1.88", u64::MAX).unwrap().contains(RUST));
     }

@@ -188,24 +188,19 @@ impl Warp {
         let (number, site, callee) = (site, &calls.sites[site as usize], &calls.callees[callee as usize]);
         let kept = site.kept.iter().map(Slot::words).sum::<u32>();
         let counted = callee.counted + 4 * kept + RETURN_ADDRESS;
-        let mut bases = [0; LANES];
         for lane in lanes_in(lanes) {
             let (used, end) = (self.stack.lanes[lane].used, self.private.ends()[lane]);
-            bases[lane] = self.raise(lane, callee.frame, counted, &callee.name).map_err(|why| (lane, why))?;
-            let frame = Frame { site: number, back, frame: self.rows[calls.frame.index()].0[lane], end, used };
+            let base = self.raise(lane, callee.frame, counted, &callee.name).map_err(|why| (lane, why))?;
+            let own = self.rows[calls.frame.index()].0[lane];
             let mut words = std::mem::take(&mut self.stack.lanes[lane].kept);
             site.kept.iter().for_each(|slot| self.keep(slot, lane, &mut words));
             let stack = &mut self.stack.lanes[lane];
             stack.kept = words;
-            stack.frames.push(frame);
-        }
-        for lane in lanes_in(lanes) {
-            let own = self.rows[calls.frame.index()].0[lane];
+            stack.frames.push(Frame { site: number, back, frame: own, end, used });
             for argument in &site.arguments {
-                let (here, there) = (here(argument, own), bases[lane] + argument.there);
-                self.private.copy(lane, here, there, argument.bytes);
+                self.private.copy(lane, here(argument, own), base + argument.there, argument.bytes);
             }
-            self.rows[calls.frame.index()].0[lane] = bases[lane];
+            self.rows[calls.frame.index()].0[lane] = base;
             callee.undefined.iter().for_each(|slot| self.put_back(slot, lane, &[0; 4]));
         }
         Ok(())

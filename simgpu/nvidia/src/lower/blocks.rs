@@ -128,8 +128,7 @@ impl<'a> Cutter<'a> {
             match statement {
                 Statement::Label(_) => {
                     if start < at {
-                        let next = cutter.blocks.len() + 1;
-                        cutter.blocks.push(Block { code: start..at, end: End::Jump(next), by: None });
+                        cutter.go_on(start..at);
                     }
                     start = at + 1;
                 }
@@ -138,8 +137,7 @@ impl<'a> Cutter<'a> {
                     start = at + 1;
                 }
                 Statement::Instruction(_) if ends_call(&body.statements[at..]) => {
-                    let next = cutter.blocks.len() + 1;
-                    cutter.blocks.push(Block { code: start..at + 1, end: End::Jump(next), by: None });
+                    cutter.go_on(start..at + 1);
                     start = at + 1;
                 }
                 Statement::Instruction(_) => {}
@@ -178,6 +176,12 @@ impl<'a> Cutter<'a> {
             }
         }
         count + 1
+    }
+
+    /// Adds a block that goes on in the next one.
+    fn go_on(&mut self, code: Range<usize>) {
+        let next = self.blocks.len() + 1;
+        self.blocks.push(Block { code, end: End::Jump(next), by: None });
     }
 
     fn end_block(&mut self, code: Range<usize>, inst: &'a Instruction, exit: usize) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Which accesses are behind a barrier that is in a function, and which kinds of accesses count.
 
 use super::calls::with;
-use crate::common::{Card, main_with, words_and_findings};
+use crate::common::{Card, words_and_findings};
 use isobit_simgpu_core::finding::FindingKind;
 use isobit_simgpu_nvidia::arch::Arch;
 
@@ -17,20 +17,6 @@ const MEETING: &str = "
     sub.u32 less, n, 1;
     call meeting, (less);
     ret;
-}";
-
-/// The same, but its threads end in it.
-const ENDING: &str = "
-.func ending(.reg .b32 n)
-{
-    .reg .pred p;
-    .reg .b32 less;
-    bar.sync 0;
-    setp.eq.u32 p, n, 0;
-    @p exit;
-    sub.u32 less, n, 1;
-    call ending, (less);
-    exit;
 }";
 
 #[test]
@@ -75,7 +61,7 @@ AROUND:
         "{found:?}"
     );
     // Threads that end in the function never come to the store.
-    let (words, found) = words_and_findings(&with(ENDING, &body.replace("meeting", "ending")), 1, 32).unwrap();
+    let (words, found) = words_and_findings(&with(&MEETING.replace("ret;", "exit;"), body), 1, 32).unwrap();
     assert_eq!((words, found), ((0..32).map(|t| if t % 2 == 0 { 5 } else { 0 }).collect(), vec![]));
 }
 
@@ -97,6 +83,7 @@ fn every_kind_of_access_shows_that_threads_go_around_a_barrier() {
     ] {
         let body = format!(
             "
+    .shared .align 16 .b8 tile[128];
     mov.u32 %r9, tile;
     mad.lo.u32 %r10, %t, 4, %r9;
     st.shared.u32 [%r10], %t;
@@ -109,10 +96,8 @@ AROUND:
     {access}
     ret;"
         );
-        let main = main_with(".shared .align 16 .b8 tile[128];", &body);
-        let at = main.find(".visible .entry").expect("the kernel");
         let printf = ".extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 list);";
-        let card = Card::new(Arch::Sm90, format!("{}{printf}\n{}", &main[..at], &main[at..]).as_bytes());
+        let card = Card::new(Arch::Sm90, with(printf, &body).as_bytes());
         let outcome = card.launch("main", 1, 32, &[card.upload(&[0u32; 32])]);
         // The threads that wait and those that went around wait for each other.
         assert_eq!(outcome.is_err(), access.contains("matrix"), "{access}: {outcome:?}");

@@ -32,6 +32,10 @@ pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
         shell::run(deferred.arg(target_dir().join("conformance-deferred")))
     })?;
     tests.steps.run("every architecture", every_architecture)?;
+    tests.steps.run("planted faults", || {
+        let mut planted = shell::told(target_dir().join("debug").join("isobit-simgpu-planted"));
+        shell::run(planted.arg("--out").arg(target_dir().join("planted")))
+    })?;
     for program in Program::ALL {
         tests.steps.run(program.name(), || program.run(simulators))?;
     }

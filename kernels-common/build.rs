@@ -25,6 +25,8 @@ mod code;
 mod generate;
 #[path = "build/identity.rs"]
 mod identity;
+#[path = "src/code/includes.rs"]
+mod includes;
 #[allow(dead_code)]
 #[path = "src/key.rs"]
 mod key;

@@ -1,6 +1,7 @@
 //! Identifies what a module is compiled from by one number: a hash of its own text, every file that
 //! it includes, and the flags. Code with the same identity does not need to be compiled again.
 
+use super::includes::includes;
 use super::manifest::Module;
 use super::target::Target;
 use std::collections::{BTreeSet, HashMap};
@@ -54,8 +55,4 @@ impl<'a> Identities<'a> {
         }
         found
     }
-}
-
-fn includes(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.trim().strip_prefix("#include \"")?.split('"').next())
 }

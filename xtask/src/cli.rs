@@ -24,6 +24,7 @@ pub fn command() -> Command {
             candle(),
             foreign(),
             model(),
+            mutants(),
             package(),
             hardware(),
             doctor(),
@@ -52,6 +53,10 @@ fn conformance() -> Command {
 
 fn bench() -> Command {
     handed_over("bench", "Measures every family relative to its floor: bytes / copy bandwidth, flops / matrix rate")
+}
+
+fn mutants() -> Command {
+    handed_over("mutants", "Plants small faults, one at a time, and counts which of them the suite and the tests find")
 }
 
 fn test() -> Command {

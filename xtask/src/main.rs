@@ -13,6 +13,7 @@ mod foreign;
 mod hardware;
 mod kernels;
 mod model;
+mod mutants;
 mod package;
 mod progress;
 mod resources;
@@ -67,6 +68,7 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
             newest: args.get_flag("check-newest"),
         }),
         "model" => model::run(),
+        "mutants" => mutants::run(&texts("args")),
         "package" => package::run(package::Options {
             allow_dirty: args.get_flag("allow-dirty"),
             keep_kernels: args.get_flag("keep-kernels"),

@@ -98,6 +98,11 @@ pub struct Args {
     #[arg(long, short)]
     pub verbose: bool,
 
+    /// End the run at the first failure, and write the report. The failing case is not shrunk, and
+    /// if a worker died, the case that killed it is not looked for.
+    #[arg(long, conflicts_with_all = ["against", "compare", "matrix", "submit"])]
+    pub fail_fast: bool,
+
     /// Seconds after which a case in a worker process counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,

@@ -4,6 +4,7 @@
 
 use super::args::Args;
 use super::devices;
+use super::fail_fast::FailFast;
 use super::groups;
 use super::pool::{Event, run_cells, threads};
 use super::process::{self, Worker};
@@ -29,11 +30,12 @@ use std::time::Duration;
 /// memory.
 const MOST_SHARDS: usize = 8;
 
-/// The cells and groups that run on each device.
+/// The cells and groups that run on each device, until something ends the run.
 #[derive(Clone, Copy)]
 pub struct Selected<'a> {
     pub cells: &'a [&'static Cell],
     pub groups: &'a [Group],
+    pub fast: &'a FailFast,
 }
 
 /// A device with its workers. Several workers share the cells of a simulated device.
@@ -54,7 +56,7 @@ pub fn run_devices(
     options: &Options,
     found: &mut Found,
 ) -> Result<()> {
-    let Selected { cells, groups } = *selected;
+    let Selected { cells, groups, fast } = *selected;
     let plan = devices::plan(asked)?;
     found.not_run = plan.not_run;
     let simulated = plan.workers.iter().filter(|id| Simulated::of(id).is_some()).count();
@@ -77,12 +79,12 @@ pub fn run_devices(
     let mut known = Vec::new();
     if plan.cpu {
         let row = devices::row("cpu", &AnyDevice::cpu())?;
-        found.keep(args, row, on_cpu(cells, options))?;
+        found.keep(args, row, on_cpu(cells, options, fast))?;
         known = found.digests.last().map(|of_cpu| of_cpu.cells.clone()).unwrap_or_default();
-        if !options.replay_only {
-            check_reference(args, found)?;
+        if !options.replay_only && !fast.stopped() {
+            check_reference(args, found, fast)?;
         }
-        found.keep_groups(groups::on_cpu(args, groups));
+        found.keep_groups(groups::on_cpu(args, groups, fast));
     }
     let options = &Options { known: Arc::new(KnownResults::new(known)), ..options.clone() };
     for workers in real {
@@ -139,13 +141,14 @@ fn take(args: &Args, row: DeviceRow, done: Done, found: &mut Found) -> Result<()
 /// Runs a device's cells, and then its groups in new workers.
 fn on_device(args: &Args, workers: Workers, selected: &Selected<'_>, options: &Options) -> Result<Done> {
     let (id, count) = (workers.id.clone(), workers.shards.len());
-    let cells = on_workers(args, workers, selected.cells, options)?;
-    Ok(Done { cells, groups: groups::on_workers(args, &id, selected.groups, count)? })
+    let cells = on_workers(args, workers, selected, options)?;
+    Ok(Done { cells, groups: groups::on_workers(args, &id, selected.groups, count, selected.fast)? })
 }
 
 /// Runs a device's cells, split among its workers.
-fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &Options) -> Result<Outcome> {
+fn on_workers(args: &Args, workers: Workers, selected: &Selected<'_>, options: &Options) -> Result<Outcome> {
     let Workers { id, shards } = workers;
+    let Selected { cells, fast, .. } = *selected;
     let progress = Progress::of(&id, cells);
     let count = shards.len();
     let dealt = |shard: usize| cells.iter().copied().skip(shard).step_by(count).collect::<Vec<_>>();
@@ -157,7 +160,7 @@ fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &
             exhaustive: args.exhaustive,
         });
         let timeout = Duration::from_secs(args.timeout.max(1));
-        let order = Order { device: &id, cells: &dealt(shard), options, timeout, then };
+        let order = Order { device: &id, cells: &dealt(shard), options, timeout, then, fast };
         supervise::run(worker, || process::start(&id, 1), &order, &progress)
     };
     let outcomes = std::thread::scope(|scope| {
@@ -179,13 +182,14 @@ fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &
 
 /// Runs the CPU, which is its own reference: each case checks that it writes the whole result,
 /// writes nothing else, and gives the same bits twice.
-fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
+fn on_cpu(cells: &[&Cell], options: &Options, fast: &FailFast) -> Vec<CellRun> {
     let options = Options { reference: Reference::Itself, ..options.clone() };
     let progress = Progress::of("cpu", cells);
     let runs = Mutex::new(Vec::new());
     run_cells(&AnyDevice::cpu(), "cpu", cells, &options, threads(), false, |event| {
         if let Event::Done { cell, run } = event {
             progress.step(&run.row);
+            fast.saw(&run.row);
             runs.lock().push((cell, *run));
         }
     });
@@ -195,9 +199,14 @@ fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
 }
 
 /// Checks the CPU against the golden vectors and the true values.
-fn check_reference(args: &Args, found: &mut Found) -> Result<()> {
+fn check_reference(args: &Args, found: &mut Found, fast: &FailFast) -> Result<()> {
     let filter = golden::Filter { ops: args.ops.clone(), dtypes: args.dtypes.clone() };
-    found.rows.extend(golden::run(&AnyDevice::cpu(), "cpu", &filter)?);
+    let golden = golden::run(&AnyDevice::cpu(), "cpu", &filter)?;
+    golden.iter().for_each(|row| fast.saw(row));
+    found.rows.extend(golden);
+    if fast.stopped() {
+        return Ok(());
+    }
     let dtypes = args.dtypes.iter().filter_map(|d| d.parse::<DType>().ok()).collect::<Vec<_>>();
     // If the filter names only single cells, it contains no plain dtype.
     if dtypes.is_empty() && !args.dtypes.is_empty() {
@@ -212,6 +221,9 @@ fn check_reference(args: &Args, found: &mut Found) -> Result<()> {
         seed: args.seed,
     };
     let progress = Progress::new("cpu, accuracy", 0);
-    found.rows.extend(accuracy::run(&options, |row| progress.step(row))?);
+    found.rows.extend(accuracy::run(&options, |row| {
+        progress.step(row);
+        fast.saw(row);
+    })?);
     Ok(())
 }

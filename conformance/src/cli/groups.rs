@@ -4,6 +4,7 @@
 
 use super::args::Args;
 use super::devices;
+use super::fail_fast::FailFast;
 use super::process::{self, Worker};
 use super::progress::Progress;
 use super::simulator::Simulator;
@@ -29,6 +30,7 @@ pub struct GroupJob {
     seed: u64,
     cases: u64,
     only: Option<u64>,
+    fail_fast: bool,
 }
 
 /// The progress of groups, as a worker reports it.
@@ -63,6 +65,7 @@ pub fn work(
 ) -> Result<()> {
     let options = Options {
         only: job.only,
+        fail_fast: job.fail_fast,
         another: devices::open_another(id).ok(),
         watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
         ..Options::new(job.seed, job.cases)
@@ -85,27 +88,29 @@ pub fn work(
 
 fn job<'a>(args: &Args, groups: impl IntoIterator<Item = &'a Group>) -> GroupJob {
     let names = groups.into_iter().map(|g| g.name().to_string()).collect();
-    GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case }
+    GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case, fail_fast: args.fail_fast }
 }
 
 /// Runs the groups of the CPU, in this process.
-pub fn on_cpu(args: &Args, groups: &[Group]) -> Vec<GroupRun> {
-    let options = Options { only: args.case, ..Options::new(args.seed, args.case_count()) };
+pub fn on_cpu(args: &Args, groups: &[Group], fast: &FailFast) -> Vec<GroupRun> {
+    let new = Options::new(args.seed, args.case_count());
+    let options = Options { only: args.case, fail_fast: args.fail_fast, ..new };
     let progress = Progress::new("cpu, groups", groups.len());
     let run = |&group: &Group| {
         let run = run_group(&AnyDevice::cpu(), "cpu", group, &options, |_| {});
         progress.step(&run.row);
+        fast.saw(&run.row);
         run
     };
-    groups.iter().map(run).collect()
+    groups.iter().map_while(|group| (!fast.stopped()).then(|| run(group))).collect()
 }
 
 /// Runs the groups of another device, split among `workers` workers.
 ///
 /// # Errors
 /// Fails if a worker cannot be started again.
-pub fn on_workers(args: &Args, id: &str, groups: &[Group], workers: usize) -> Result<Outcome> {
-    if groups.is_empty() {
+pub fn on_workers(args: &Args, id: &str, groups: &[Group], workers: usize, fast: &FailFast) -> Result<Outcome> {
+    if groups.is_empty() || fast.stopped() {
         return Ok(Outcome::default());
     }
     let progress = Progress::new(&format!("{id}, groups"), groups.len());
@@ -114,7 +119,7 @@ pub fn on_workers(args: &Args, id: &str, groups: &[Group], workers: usize) -> Re
         let dealt = |n: usize| groups.iter().copied().skip(n).step_by(count).collect::<VecDeque<_>>();
         let progress = &progress;
         let start = || process::start_with(id, 1, false);
-        let threads = (0..count).map(|n| scope.spawn(move || listen(args, id, dealt(n), start, progress)));
+        let threads = (0..count).map(|n| scope.spawn(move || listen(args, id, dealt(n), start, (progress, fast))));
         let joined = |t: std::thread::ScopedJoinHandle<'_, Result<Outcome>>| {
             t.join().unwrap_or_else(|_| Err(anyhow!("the thread that ran groups died")))
         };
@@ -141,20 +146,24 @@ fn listen(
     id: &str,
     mut left: VecDeque<Group>,
     start: impl Fn() -> Result<Worker>,
-    progress: &Progress,
+    (progress, fast): (&Progress, &FailFast),
 ) -> Result<Outcome> {
     let mut out = Outcome::default();
     let patience = Duration::from_secs(args.timeout.max(1));
-    while !left.is_empty() {
+    while !left.is_empty() && !fast.stopped() {
         let mut worker = start()?;
         let options = isobit_conformance::run::Options::new(args.seed, 0);
         worker.give(&Job { groups: Some(job(args, &left)), ..Job::of(std::iter::empty(), &options) })?;
         let (mut case, mut since, mut executed) = (None, Instant::now(), 0);
         let why = loop {
+            if fast.stopped() {
+                break None;
+            }
             match worker.messages.recv_timeout(Duration::from_millis(500)) {
                 Ok(Message::Group(GroupEvent::Case(index))) => (case, since) = (Some(index), Instant::now()),
                 Ok(Message::Group(GroupEvent::Done(run))) => {
                     progress.step(&run.row);
+                    fast.saw(&run.row);
                     out.runs.push(*run);
                     left.pop_front();
                     (case, since) = (None, Instant::now());
@@ -176,6 +185,7 @@ fn listen(
             run.row.cases = index + 1;
             run.fail(args.seed, index, &why, &[]);
             progress.step(&run.row);
+            fast.saw(&run.row);
             out.runs.push(run);
         }
     }
@@ -203,7 +213,8 @@ mod tests {
         let start = || spawn("sim:0", Command::new("sh").args(["-c", &text]));
         let args = Args::parse_from(["isobit-conformance", "--seed", "4"]);
         let left = VecDeque::from([Group::Streams, Group::Events, Group::Memory]);
-        let out = listen(&args, "sim:0", left, start, &Progress::new("sim:0", 3)).unwrap();
+        let seen = (&Progress::new("sim:0", 3), &FailFast::new(false));
+        let out = listen(&args, "sim:0", left, start, seen).unwrap();
         let statuses: Vec<_> = out.runs.iter().map(|r| (r.row.op.as_str(), r.row.status, r.row.cases)).collect();
         let expected = [
             ("device.streams", Status::Pass, 0),

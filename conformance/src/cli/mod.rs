@@ -9,6 +9,7 @@ mod build;
 mod devices;
 mod digest_diff;
 mod execute;
+mod fail_fast;
 mod groups;
 mod matrix;
 mod merge_runs;

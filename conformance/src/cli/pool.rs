@@ -1,6 +1,7 @@
 //! Runs several cells of a device at once: each thread issues the cases of one cell, so that a GPU
 //! has work while a CPU core compares.
 
+use super::fail_fast::is_failure;
 use isobit::AnyDevice;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::run::{CellRun, Options, run_cell};
@@ -34,7 +35,7 @@ pub enum Event {
 }
 
 /// Runs cells on a device, on `threads` threads. With `trace`, reports each case before it runs.
-/// Stops if the device is lost.
+/// Stops if the device is lost, and at the first failure if the options say so.
 pub fn run_cells(
     device: &AnyDevice,
     id: &str,
@@ -44,10 +45,10 @@ pub fn run_cells(
     trace: bool,
     tell: impl Fn(Event) + Sync,
 ) {
-    let (next, lost) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let turns = RwLock::new(());
     let work = || {
-        while !lost.load(Ordering::Relaxed) {
+        while !ended.load(Ordering::Relaxed) {
             let cell = next.fetch_add(1, Ordering::Relaxed);
             let Some(&what) = cells.get(cell) else { break };
             let (mut _shared, mut _alone) = (None, None);
@@ -62,7 +63,7 @@ pub fn run_cells(
                     tell(Event::Case { cell, index });
                 }
             });
-            lost.fetch_or(run.lost, Ordering::Relaxed);
+            ended.fetch_or(run.lost || (options.fail_fast && is_failure(&run.row)), Ordering::Relaxed);
             tell(Event::Done { cell, run: Box::new(run) });
         }
     };

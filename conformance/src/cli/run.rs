@@ -3,6 +3,7 @@
 use super::against::Earlier;
 use super::args::Args;
 use super::execute::Selected;
+use super::fail_fast::FailFast;
 use super::merge_runs::{self, Run};
 use super::{build, execute, save, select};
 use anyhow::{Context, Result, bail};
@@ -97,7 +98,10 @@ pub fn main(args: &Args) -> Result<bool> {
     let mut found = Found::default();
     let mut against = None;
     if !joined_alone {
-        execute::run_devices(args, &asked, &Selected { cells: &cells, groups: &groups }, &options, &mut found)?;
+        let fast = FailFast::new(args.fail_fast);
+        options.fail_fast = args.fail_fast;
+        let selected = Selected { cells: &cells, groups: &groups, fast: &fast };
+        execute::run_devices(args, &asked, &selected, &options, &mut found)?;
         let devices = std::mem::take(&mut found.digests);
         let digests =
             Digests { schema: SCHEMA, seed: options.seed, cases: options.cases, build: build::info(), devices };

@@ -5,6 +5,7 @@
 //! These cells run again one at a time, with each case reported before it runs. The case reported
 //! last is the culprit: its cell fails with it, and the others continue.
 
+use super::fail_fast::FailFast;
 use super::pool::Event;
 use super::process::Worker;
 use super::progress::Progress;
@@ -50,6 +51,8 @@ pub struct Order<'a> {
     pub timeout: Duration,
     /// The checks that follow the cells.
     pub then: Option<Then>,
+    /// Ends the order at the first failure of any device.
+    pub fast: &'a FailFast,
 }
 
 /// Runs cells on a device in workers, and reports each finished cell to `progress`.
@@ -62,13 +65,13 @@ pub fn run(
     order: &Order<'_>,
     progress: &Progress,
 ) -> Result<Outcome> {
-    let Order { device, cells, options, timeout, then } = order;
+    let Order { device, cells, options, timeout, then, fast } = order;
     let mut done: HashMap<usize, CellRun> = HashMap::new();
     let mut outcome = Outcome::default();
     let mut spare = Some(worker);
     // The cells to run one at a time, because one of them killed a worker.
     let mut suspects: Vec<usize> = Vec::new();
-    while done.len() < cells.len() {
+    while done.len() < cells.len() && !fast.stopped() {
         let alone = !suspects.is_empty();
         let given: Vec<usize> =
             if alone { suspects.clone() } else { (0..cells.len()).filter(|c| !done.contains_key(c)).collect() };
@@ -79,12 +82,16 @@ pub fn run(
         let then = if alone { None } else { then.clone() };
         let job = Job { alone, then, ..Job::of(given.iter().map(|&c| cells[c]), options) };
         let mut executed = 0;
-        let end = one(worker, &given, &job, *timeout, |told| match told {
+        let end = one(worker, &given, &job, *timeout, fast, |told| match told {
             WorkerEvent::Done(cell, run) => {
                 progress.step(&run.row);
+                fast.saw(&run.row);
                 done.insert(cell, *run);
             }
-            WorkerEvent::Row(row) => outcome.rows.push(row),
+            WorkerEvent::Row(row) => {
+                fast.saw(&row);
+                outcome.rows.push(row);
+            }
             WorkerEvent::Found(finding) => outcome.findings.push(finding),
             WorkerEvent::Executed(so_far) => executed = so_far,
             WorkerEvent::Working(what) => progress.note(&what),
@@ -94,7 +101,7 @@ pub fn run(
         let (why, begun, last) = match end {
             End::Finished => {
                 suspects.clear();
-                if given.iter().all(|c| !done.contains_key(c)) {
+                if given.iter().all(|c| !done.contains_key(c)) && !fast.stopped() {
                     bail!("device {device}: the worker reported that it finished but ran no cell");
                 }
                 continue;
@@ -111,15 +118,17 @@ pub fn run(
             }
             // It died before any case, or between cells: no case is to blame, and no cell can run.
             _ if begun.is_empty() => bail!("device {device}: the worker ended before any cell began ({why})"),
-            (true, None) => {
+            // To look for the culprit among several cells, they would have to run again.
+            (true, None) | (false, _) if alone || fast.on() => {
                 for cell in begun {
                     let run = CellRun::new(cells[cell], device, Reference::Cpu).fail(why.clone());
                     progress.step(&run.row);
+                    fast.saw(&run.row);
                     done.insert(cell, run);
                     suspects.retain(|&c| c != cell);
                 }
             }
-            (false, _) => suspects = begun,
+            _ => suspects = begun,
         }
     }
     outcome.runs = (0..cells.len()).filter_map(|c| done.remove(&c)).collect();
@@ -141,6 +150,7 @@ fn one(
     given: &[usize],
     job: &Job,
     timeout: Duration,
+    fast: &FailFast,
     mut tell: impl FnMut(WorkerEvent),
 ) -> Result<End> {
     let alone = job.alone;
@@ -151,6 +161,10 @@ fn one(
     let mut begun: HashMap<usize, Instant> = HashMap::new();
     let mut last = None;
     let why = loop {
+        // Another worker found what the run ends at; dropping this one ends its process.
+        if fast.stopped() {
+            return Ok(End::Finished);
+        }
         match worker.messages.recv_timeout(Duration::from_millis(500)) {
             Ok(Message::Event(Event::Begin { cell })) => {
                 begun.insert(given[cell], Instant::now());
@@ -247,7 +261,8 @@ mod tests {
         let options = Options::new(0, 64);
         let progress = Progress::new("sim:0", 2);
         let timeout = Duration::from_millis(300);
-        let order = Order { device: "sim:0", cells: &cells(), options: &options, timeout, then: None };
+        let fast = FailFast::new(false);
+        let order = Order { device: "sim:0", cells: &cells(), options: &options, timeout, then: None, fast: &fast };
         let worker = script(&body).unwrap();
         run(worker, || script(&body), &order, &progress).unwrap().runs
     }
@@ -263,6 +278,23 @@ mod tests {
     #[test]
     fn a_case_that_kills_the_worker_fails_and_the_others_go_on() {
         the_second_alone_failed(&dies("kill -SEGV $$\n"), "signal: 11");
+    }
+
+    #[test]
+    fn with_fail_fast_the_first_failure_ends_the_worker() {
+        let mut failed = CellRun::new(cells()[0], "sim:0", Reference::Cpu);
+        failed.row.status = Status::Fail;
+        let done = say(Event::Done { cell: 0, run: Box::new(failed) });
+        let body = format!("{}{done}exec sleep 600\n", say(Event::Begin { cell: 0 }));
+        for (body, failures) in [(body, 1), (format!("{}kill -SEGV $$\n", say(Event::Begin { cell: 1 })), 1)] {
+            let (fast, options) = (FailFast::new(true), Options::new(0, 64));
+            let timeout = Duration::from_secs(60);
+            let order = Order { device: "sim:0", cells: &cells(), options: &options, timeout, then: None, fast: &fast };
+            let began = Instant::now();
+            let out = run(script(&body).unwrap(), || script(&body), &order, &Progress::new("sim:0", 2)).unwrap();
+            assert_eq!(out.runs.iter().filter(|r| r.row.status == Status::Fail).count(), failures);
+            assert!(fast.stopped() && out.runs.len() == 1 && began.elapsed() < timeout);
+        }
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct Job {
     pub groups: Option<GroupJob>,
     /// The CPU's results for the cells, if the CPU has already run.
     pub known: Vec<CellDigests>,
+    /// End at the first failure.
+    pub fail_fast: bool,
 }
 
 impl Job {
@@ -56,6 +58,7 @@ impl Job {
             alone: false,
             then: None,
             groups: None,
+            fail_fast: options.fail_fast,
         }
     }
 }
@@ -144,6 +147,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
         replay_only: job.replay_only,
         watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
         known: Arc::new(KnownResults::new(job.known)),
+        fail_fast: job.fail_fast,
     };
     // One case at a time, so that what the simulator reports belongs to that case.
     let at_once = if job.alone || simulator.is_some() { 1 } else { threads() };

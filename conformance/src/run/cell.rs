@@ -32,6 +32,9 @@ pub struct Options {
     pub watch: Option<Arc<dyn Watch>>,
     /// The CPU's results for the cases of this seed, by cell, if the CPU has already run.
     pub known: Arc<KnownResults>,
+    /// End a cell at its first failing case, and do not shrink the case. Cells that are expected to
+    /// fail run to their end.
+    pub fail_fast: bool,
 }
 
 impl Options {
@@ -45,6 +48,7 @@ impl Options {
             replay_only: false,
             watch: None,
             known: Arc::default(),
+            fail_fast: false,
         }
     }
 }
@@ -196,15 +200,16 @@ pub fn run_cell<D: BackendDevice>(
         }
         let Some(fault) = run.fault else { continue };
         out.lost = run.lost;
+        let last = out.lost || (options.fail_fast && exception.is_none());
         if out.failure.is_none() {
-            let (case, fault) = match out.lost {
+            let (case, fault) = match last {
                 true => (case, fault),
                 false => shrink(&case, cell, fault, |c| run_case(&bench, cell, c, None).fault),
             };
             out.row.worst = Some(describe(cell, &case, &fault));
             out.failure = Some(Failure { device: id.into(), index, case, fault });
         }
-        if out.lost {
+        if last {
             break;
         }
     }

@@ -24,12 +24,14 @@ pub struct Options<D> {
     pub another: Option<D>,
     /// The observer of the device's accesses, if any.
     pub watch: Option<Arc<dyn Watch>>,
+    /// End a group at its first failing case.
+    pub fail_fast: bool,
 }
 
 impl<D> Options<D> {
     /// Returns the options for a seed and a number of cases.
     pub fn new(seed: u64, cases: u64) -> Self {
-        Self { seed, cases, only: None, another: None, watch: None }
+        Self { seed, cases, only: None, another: None, watch: None, fail_fast: false }
     }
 }
 
@@ -202,7 +204,7 @@ pub fn run_group<D: BackendDevice>(
             }
         };
         out.fail(options.seed, index, &why, &case.said);
-        if out.lost {
+        if out.lost || options.fail_fast {
             break;
         }
         // Errors that the case left unreported must not reach the next case; no case causes more

@@ -6,6 +6,7 @@
 pub(crate) mod archive;
 pub(crate) mod custom;
 pub(crate) mod image;
+mod includes;
 pub(crate) mod kernel_metadata;
 pub(crate) mod modules;
 pub(crate) mod packed;

@@ -78,7 +78,7 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, index: usize) -> Result<Loa
     let code = match packed {
         Some(code) => code,
         None => {
-            let headers = custom::tree_headers()?;
+            let headers = custom::headers_of(image.text)?;
             let headers: Vec<_> = headers.iter().map(|(name, text)| (*name, text.as_ref())).collect();
             let source = RtcSource { name: image.name, text: image.text, headers: &headers, options: &[] };
             custom::compile(runtime, counts, &source)

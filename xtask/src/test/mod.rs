@@ -8,7 +8,7 @@ mod select;
 mod shared;
 
 use package::Needs;
-pub use package::{FEATURES_CRATE, features_of};
+pub use package::{FEATURES_CRATE, all_features, features_of};
 
 use crate::candle;
 use crate::conformance;

@@ -33,6 +33,11 @@ const FEATURES: [&str; 17] = [
 /// The packages that have features.
 pub const ALL: &[&str] = &["isobit", "isobit-kernels", "isobit-conformance", "isobit-embed"];
 
+/// Returns the features of all packages, as `package/feature`.
+pub fn all_features() -> &'static [&'static str] {
+    &FEATURES
+}
+
 /// Returns the arguments that select the features of some packages, which must be part of the
 /// build.
 pub fn features_of(packages: &[&str]) -> Vec<String> {

@@ -9,7 +9,7 @@ mod source;
 pub(crate) use launch::launch;
 pub(crate) use module::{Kernel, LoadedModule};
 pub use source::SOURCES_VARIABLE;
-pub(crate) use source::{compile, sources_folder, tree_headers};
+pub(crate) use source::{compile, headers_of, sources_folder};
 
 use crate::code::target::{Code, Target};
 use crate::counters::Counts;

@@ -1,12 +1,14 @@
 //! Compiles source to code: collects the headers it may include, calls the compiler, and caches the
 //! result on disk.
 
+use crate::code::includes::includes;
 use crate::code::rtc::{CompileCache, RtcSource};
 use crate::code::table;
 use crate::counters::Counts;
 use crate::runtime::GpuRuntime;
 use isobit_hal::{Error, ErrorKind, KernelSource, Result, trace};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Names a folder of kernel sources that replace the embedded ones: every module is compiled from
@@ -24,6 +26,25 @@ pub(crate) fn tree_headers() -> Result<Vec<(&'static str, Cow<'static, str>)>> {
     let other = |name: &str| std::fs::read_to_string(folder.as_ref()?.join(name)).ok();
     let embedded = table::headers()?.iter();
     Ok(embedded.map(|(name, text)| (*name, other(name).map_or(Cow::from(text), Cow::from))).collect())
+}
+
+/// Returns the sources that a module of the tree includes, directly or indirectly. The disk cache
+/// then keeps the module's code while other sources change.
+pub(crate) fn headers_of(module: &str) -> Result<Vec<(&'static str, Cow<'static, str>)>> {
+    let mut left: BTreeMap<_, _> = tree_headers()?.into_iter().collect();
+    let (mut found, mut next) = (Vec::new(), names(module));
+    while let Some(name) = next.pop() {
+        if let Some((name, text)) = left.remove_entry(name.as_str()) {
+            next.extend(names(&text));
+            found.push((name, text));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn names(text: &str) -> Vec<String> {
+    includes(text).map(str::to_string).collect()
 }
 
 /// Returns the code for a source, from the disk cache or newly compiled.
@@ -100,6 +121,18 @@ fn rejected(error: Error, name: &str, arch: &str, compiler: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_module_has_the_headers_that_it_includes_and_no_others() {
+        let headers = headers_of("#include \"ops/sort/tile.cu\"\nTILE(x)\n").unwrap();
+        let names: Vec<_> = headers.iter().map(|(name, _)| *name).collect();
+        for included in ["ops/sort/tile.cu", "ops/sort/network.cuh", "device_lib/base.cuh"] {
+            assert!(names.contains(&included), "{included} is not in {names:?}");
+        }
+        assert!(!names.iter().any(|name| name.starts_with("ops/reduce/")), "{names:?}");
+        assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
+        assert!(headers_of("int x;").unwrap().is_empty());
+    }
 
     #[test]
     fn options_that_name_files_are_known() {

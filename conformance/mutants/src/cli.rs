@@ -150,8 +150,7 @@ fn run(args: &Args) -> Result<bool> {
     eprintln!("{} mutants, {} of them have run before", chosen.len(), chosen.len() - left.len());
     let progress = Progress { results: Mutex::new(known), done: AtomicUsize::new(0), total: left.len() };
 
-    let (kernels, host): (Vec<&Mutant>, Vec<&Mutant>) =
-        left.into_iter().partition(|m| m.kernel_source().is_some() && m.tests.is_empty());
+    let (kernels, host): (Vec<&Mutant>, Vec<&Mutant>) = left.into_iter().partition(|m| m.needs_no_build());
     let cargo = Build { selection: args.selection.clone(), features: args.features.clone(), unite: args.unite.clone() };
     let outcome = run_kernels(&bench, &kernels, jobs(args), &progress)
         .and_then(|()| if host.is_empty() { Ok(()) } else { run_host(&bench, &cargo, &host, &progress) });

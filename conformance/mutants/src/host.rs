@@ -179,7 +179,8 @@ impl<'a> Copy<'a> {
                 Ok(suite) => suite,
                 Err(message) => return Ok(Outcome::DoesNotCompile { message }),
             };
-            match self.bench.cells(mutant, &suite, None, &self.bench.work.join("host"))? {
+            let devices = self.bench.device_names();
+            match self.bench.cells(mutant, (&suite, &devices), None, &self.bench.work.join("host"))? {
                 Outcome::Survived => {}
                 // Kernels are compiled by the build; a user's kernel is part of the suite.
                 other => return Ok(other),

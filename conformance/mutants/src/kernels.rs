@@ -29,6 +29,11 @@ impl Bench {
         Self { suite, devices, root, work, sound: Mutex::new(BTreeMap::new()) }
     }
 
+    /// Returns the names of the devices.
+    pub fn device_names(&self) -> Vec<&str> {
+        self.devices.iter().map(String::as_str).collect()
+    }
+
     /// Whether a selection passes without a mutant. A selection runs once.
     ///
     /// # Errors
@@ -52,18 +57,24 @@ impl Bench {
     ///
     /// # Errors
     /// Fails if the suite does not start, or if what the mutant fails also fails without it.
-    pub fn cells(&self, mutant: &Mutant, suite: &Suite, sources: Option<&Path>, out: &Path) -> Result<Outcome> {
+    pub fn cells(
+        &self,
+        mutant: &Mutant,
+        (suite, devices): (&Suite, &[&str]),
+        sources: Option<&Path>,
+        out: &Path,
+    ) -> Result<Outcome> {
         let groups: Vec<String> = mutant.ops.iter().filter(|op| op.starts_with(GROUP)).cloned().collect();
         let on = |device, ops, dtypes, deferred| Selection { device, ops, dtypes, deferred, sources };
         let mut stages: Vec<Selection<'_>> = Vec::new();
-        for device in &self.devices {
+        for &device in devices {
             stages.push(on(device, &mutant.ops, &mutant.dtypes, false));
         }
         if !mutant.dtypes.is_empty() {
-            stages.extend(self.devices.iter().map(|device| on(device, &mutant.ops, &[], false)));
+            stages.extend(devices.iter().map(|device| on(device, &mutant.ops, &[], false)));
         }
         if !groups.is_empty() {
-            stages.extend(self.devices.iter().map(|device| on(device, &groups, &[], true)));
+            stages.extend(devices.iter().map(|device| on(device, &groups, &[], true)));
         }
         let mut refused = None;
         for stage in stages {
@@ -113,7 +124,9 @@ impl Bench {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         std::fs::write(&changed, mutant.applied_to(&text)?)
             .with_context(|| format!("cannot write {}", changed.display()))?;
-        let outcome = self.cells(mutant, &self.suite, Some(&sources), &out);
+        let sees = |device: &&str| !mutant.clang_only || device.contains("rocm");
+        let devices: Vec<&str> = self.device_names().into_iter().filter(sees).collect();
+        let outcome = self.cells(mutant, (&self.suite, &devices), Some(&sources), &out);
         // What is left of a failed run explains it; the rest is only large.
         if outcome.is_ok() {
             std::fs::remove_dir_all(&out).with_context(|| format!("cannot remove {}", out.display()))?;

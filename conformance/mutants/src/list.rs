@@ -1,5 +1,6 @@
 //! The lists of mutants: TOML files in `lists/first` and `lists/second`, one per family or subject.
 
+use crate::suite::GROUP;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -42,8 +43,8 @@ pub struct Mutant {
     pub run: Option<String>,
     /// The run on a real card that kills it, if nothing else can.
     pub real_card: Option<String>,
-    /// Whether only clang sees the text, so that a run-time compiler cannot show it. The kernels are
-    /// then built again.
+    /// Whether only clang sees the text. AMD's run-time compiler is clang too; for NVIDIA the
+    /// kernels are built again.
     #[serde(default)]
     pub clang_only: bool,
     /// The list: `first` or `second`.
@@ -110,11 +111,14 @@ impl Mutant {
         Class::of(&self.file)
     }
 
-    /// Returns its file's path below the kernel tree, if a device can compile the change without a
-    /// build.
+    /// Returns its file's path below the kernel tree, if a device compiles the file itself.
     pub fn kernel_source(&self) -> Option<&str> {
-        let compiled_on_device = self.class() == Class::Kernels && !self.clang_only;
-        self.file.strip_prefix(KERNELS).filter(|_| compiled_on_device)
+        self.file.strip_prefix(KERNELS).filter(|_| self.class() == Class::Kernels)
+    }
+
+    /// Whether it runs without any build.
+    pub fn needs_no_build(&self) -> bool {
+        self.kernel_source().is_some() && self.tests.is_empty() && !self.clang_only
     }
 
     /// Returns a file's text with the change.
@@ -182,6 +186,9 @@ pub fn faults(root: &Path, mutants: &[Mutant]) -> Vec<String> {
         found.extend(unknown.map(|op| format!("{}: the suite has no operation and no group {op}", m.id)));
         if m.ops.is_empty() && (m.tests.is_empty() || m.kernel_source().is_some()) {
             found.push(format!("{}: nothing runs that could kill it: give `ops`, or for host code `tests`", m.id));
+        }
+        if !m.dtypes.is_empty() && m.ops.iter().all(|op| op.starts_with(GROUP)) {
+            found.push(format!("{}: groups have no dtypes, and no operation is named", m.id));
         }
         if m.equivalent.is_some() && (m.run.is_some() || m.real_card.is_some()) {
             found.push(format!("{}: what is equivalent is killed by nothing", m.id));
@@ -255,6 +262,7 @@ mod tests {
             (vec![Mutant { thought: " ".into(), ..good.clone() }], "the thought"),
             (vec![Mutant { ops: vec!["summ".into()], ..good.clone() }], "no operation"),
             (vec![Mutant { tests: Vec::new(), ..good.clone() }], "nothing runs"),
+            (vec![Mutant { dtypes: vec!["f32".into()], ..good.clone() }], "groups have no dtypes"),
             (vec![Mutant { equivalent: Some("p".into()), run: Some("r".into()), ..good.clone() }], "equivalent"),
         ];
         for (list, says) in wrong {

@@ -2,6 +2,9 @@
 
 mod any;
 mod drivers;
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+#[doc(hidden)]
+pub mod launch_sizes;
 
 pub use any::{AnyDevice, AnyStorage};
 pub use drivers::{DriverEntry, DriverStatus, FoundDevice, available_devices, drivers, enumerate, register_driver};

@@ -1,6 +1,7 @@
 //! The Rust types of `report.json`, schema 1: the only form in which results travel between
 //! workers, files and readers.
 
+use crate::launch_sizes::LaunchSize;
 use isobit_hal::Numerics;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -103,6 +104,10 @@ pub struct DeviceRow {
     pub driver_version: String,
     /// The number of instructions that a simulated device executed; `None` for a real one.
     pub instructions_executed: Option<u64>,
+    /// The sizes at which the driver's launch code changes its path, with the sides that the run
+    /// took; empty for a device that declares none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launch_sizes: Vec<LaunchSize>,
 }
 
 /// A device that did not run.

@@ -86,7 +86,7 @@ fn shapes_reach_the_edges() {
 /// writes nothing else, and gives the same bits twice.
 #[test]
 fn the_reference_takes_every_case() {
-    let bench = Bench { device: &CpuDevice, reference: Reference::Itself, watch: None };
+    let bench = Bench::new(&CpuDevice, Reference::Itself);
     for cell in some_cells() {
         for i in 0..6 {
             let case = generate::case(2, cell, i);

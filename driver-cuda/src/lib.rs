@@ -26,6 +26,8 @@ mod vendor;
 
 pub use cudarc::driver::sys;
 pub use event::CudaEvent;
+#[doc(hidden)]
+pub use isobit_kernels::launch_sizes;
 pub use isobit_kernels::{BUILD, BuildInfo, DeviceOptions};
 pub use module::{CudaFunction, CudaModule};
 pub use runtime::CudaRuntime;

@@ -31,6 +31,8 @@ mod vendor;
 pub use event::RocmEvent;
 pub use generator::{Rng, RngAlgorithm};
 pub use hip_sys as sys;
+#[doc(hidden)]
+pub use isobit_kernels::launch_sizes;
 pub use isobit_kernels::{BUILD, BuildInfo, DeviceOptions};
 pub use module::{RocmFunction, RocmModule};
 pub use runtime::RocmRuntime;

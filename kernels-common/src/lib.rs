@@ -45,6 +45,8 @@ pub use device::{DeviceOptions, GpuDevice};
 pub use driver_util::{add_loaded, device_info, native_error, no_such_device};
 pub use isobit_hal::{LaunchConfig, Limits, PoolStats};
 pub use key::{Family, Key};
+#[doc(hidden)]
+pub use launch::sizes as launch_sizes;
 pub use launch::{Arg, Launch};
 pub use manifest::{Instance, Module};
 pub use memory::caching_allocator::POOL_VARIABLE;

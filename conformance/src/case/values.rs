@@ -36,6 +36,15 @@ pub enum Dist {
     /// Halfway between two values of a narrower format or between two integers, or one bit away
     /// from that.
     Halfway,
+    /// Halfway between two values of any narrower format, or one bit away from that, which may lie
+    /// anywhere below the tie.
+    Ties,
+    /// Multiples of 1/2 below 8: few magnitudes, and ties of rounding to a scale.
+    Levels,
+    /// Zeros, all negative in a float.
+    NegativeZeros,
+    /// Equal blocks of 32 values, of which one in 16 differs from the others in one element.
+    Alike,
     /// Four values that repeat, to produce ties.
     Few,
     /// Conditions: zeros, ones, and values in which only one byte is not zero.
@@ -145,6 +154,18 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
         Dist::Specials if below(rng, 4) == 0 => uniform(f, 3, rng),
         Dist::Specials => special(f, rng),
         Dist::Halfway => halfway(f, rng),
+        Dist::Ties => tie(f, rng),
+        Dist::Levels => {
+            let r = rng.next_u64();
+            let n = whole(f, false, r >> 1 & 15);
+            let halved = n.saturating_sub(1 << f.significand);
+            if r & 1 == 0 { halved } else { halved | f.sign() }
+        }
+        Dist::NegativeZeros => f.sign(),
+        Dist::Alike => {
+            let n = alike(i, rng);
+            whole(f, n & 1 != 0, n >> 1)
+        }
         Dist::Few => {
             let r = rng.next_u64();
             whole(f, r & 4 != 0, r & 1)
@@ -217,6 +238,28 @@ fn halfway(f: Format, rng: &mut impl RngCore) -> u64 {
     f.compose(r & 1 != 0, between(rng, -20, 20), significand)
 }
 
+/// Returns a tie of a narrower format, or a value that differs from one in a single bit, however far
+/// down it is. Formats with subnormals have ties at every bit.
+fn tie(f: Format, rng: &mut impl RngCore) -> u64 {
+    let r = rng.next_u64();
+    let kept = below(rng, u64::from(f.significand.min(24))) as u32;
+    let (half, under) = (f.significand - kept - 1, rng.next_u64());
+    let top = under & f.significand_mask() & !(f.significand_mask() >> kept);
+    let at = if half == 0 { 0 } else { 1u64 << below(rng, half.into()) };
+    let significand = match r >> 1 & 3 {
+        0 => top | 1 << half,
+        1 | 2 => top | 1 << half | if half == 0 { 0 } else { at },
+        _ => (top | 1 << half).saturating_sub(at),
+    };
+    f.compose(r & 1 != 0, between(rng, -26, 18), significand)
+}
+
+/// Returns a small number that repeats every 32 elements, except in one of 512.
+fn alike(i: usize, rng: &mut impl RngCore) -> u64 {
+    let n = (i as u64 % 32).wrapping_mul(0x9e37_79b9) >> 4 & 63;
+    if below(rng, 512) == 0 { n ^ 1 << below(rng, 6) } else { n }
+}
+
 /// Returns an id of a dtype, of which the low bits are used.
 fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
     let mark = if dtype == DType::I64 { i64::MAX as u64 } else { u64::from(u32::MAX) };
@@ -227,10 +270,11 @@ fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
         1 if wild => {
             let beyond = u64::from(limit) + below(rng, 3);
             // A u8 wraps into its range, or beyond the limit, depending on this draw.
-            if dtype == DType::I64 && below(rng, 2) == 0 {
-                below(rng, 3).wrapping_neg().wrapping_sub(1)
-            } else {
-                beyond
+            match below(rng, 3) {
+                0 if dtype == DType::I64 => below(rng, 3).wrapping_neg().wrapping_sub(1),
+                // In range if only the low half is read.
+                1 if dtype == DType::I64 => below(rng, u64::from(limit.max(1))) | (1 + below(rng, 3)) << 32,
+                _ => beyond,
             }
         }
         _ if inside == 0 => mark,
@@ -254,7 +298,7 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
         Dist::LogUniform => sized(1 + below(rng, width.into()) as u32, r),
         Dist::Exponents { high, .. } => sized(high.clamp(1, 62) as u32, r),
         Dist::Integers { bits } => sized(bits, r),
-        Dist::Specials | Dist::Halfway => {
+        Dist::Specials | Dist::Halfway | Dist::Ties => {
             let top = 1u64 << (width - 1);
             match below(rng, 12) {
                 0 => 0,
@@ -273,6 +317,9 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
             }
         }
         Dist::Few | Dist::Sparse => r & 3,
+        Dist::NegativeZeros => 0,
+        Dist::Levels => sized(4, r),
+        Dist::Alike => alike(i, rng),
         Dist::Mask => match r & 7 {
             0..=3 => 0,
             4 | 5 => 1,

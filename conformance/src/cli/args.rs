@@ -108,6 +108,9 @@ pub struct Args {
     pub timeout: u64,
 }
 
+/// The number of cases per cell of a run that is not told otherwise.
+const DEFAULT_CASES: u64 = 64;
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Runs the cells read from standard input on one device.
@@ -159,8 +162,15 @@ fn numerics() -> impl TypedValueParser<Value = Numerics> {
 }
 
 impl Args {
+    /// Whether everything runs with the default number of cases at least, so that the cases take
+    /// every path of launch code.
+    pub fn is_complete(&self) -> bool {
+        let filtered = [&self.ops, &self.dtypes].iter().any(|names| !names.is_empty()) || !self.numerics.is_empty();
+        !filtered && self.replay.is_none() && self.case.is_none() && self.case_count() >= DEFAULT_CASES
+    }
+
     /// Returns the number of cases per cell.
     pub fn case_count(&self) -> u64 {
-        self.cases.unwrap_or(if self.quick { 32 } else { 64 })
+        self.cases.unwrap_or(if self.quick { 32 } else { DEFAULT_CASES })
     }
 }

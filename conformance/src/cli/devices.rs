@@ -121,5 +121,6 @@ pub fn row(id: &str, device: &AnyDevice) -> Result<DeviceRow> {
         memory_bytes: info.memory_total,
         driver_version: info.driver_version,
         instructions_executed: None,
+        launch_sizes: Vec::new(),
     })
 }

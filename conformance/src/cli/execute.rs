@@ -18,7 +18,7 @@ use isobit::AnyDevice;
 use isobit_conformance::accuracy;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::golden;
-use isobit_conformance::report::{DeviceRow, NotRun};
+use isobit_conformance::report::{DeviceRow, LaunchSize, NotRun, launch_sizes};
 use isobit_conformance::run::{CellRun, KnownResults, Options, Reference};
 use isobit_conformance::runtime_tests::Group;
 use isobit_hal::DType;
@@ -128,9 +128,20 @@ impl Done {
     fn executed(&self) -> u64 {
         self.cells.executed + self.groups.executed
     }
+
+    /// The sizes of launch code that all workers met.
+    fn launches(&self) -> Vec<LaunchSize> {
+        let mut all = self.cells.launches.clone();
+        launch_sizes::add(&mut all, self.groups.launches.clone());
+        all
+    }
 }
 
-fn take(args: &Args, row: DeviceRow, done: Done, found: &mut Found) -> Result<()> {
+fn take(args: &Args, mut row: DeviceRow, done: Done, found: &mut Found) -> Result<()> {
+    row.launch_sizes = done.launches();
+    if args.is_complete() {
+        found.rows.extend(launch_sizes::row(&row.id, &row.launch_sizes));
+    }
     found.keep(args, row, done.cells.runs)?;
     found.rows.extend(done.cells.rows);
     done.cells.findings.into_iter().for_each(|finding| found.found(finding));
@@ -175,6 +186,7 @@ fn on_workers(args: &Args, workers: Workers, selected: &Selected<'_>, options: &
         all.rows.extend(outcome.rows);
         all.findings.extend(outcome.findings);
         all.executed += outcome.executed;
+        launch_sizes::add(&mut all.launches, outcome.launches);
     }
     all.runs = (0..cells.len()).filter_map(|i| dealt[i % count].next()).collect();
     Ok(all)

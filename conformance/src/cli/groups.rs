@@ -11,6 +11,7 @@ use super::simulator::Simulator;
 use super::worker::{Job, Message};
 use anyhow::{Context, Result, anyhow};
 use isobit::AnyDevice;
+use isobit_conformance::report::{LaunchSize, launch_sizes};
 use isobit_conformance::run::Watch;
 use isobit_conformance::runtime_tests::{Group, GroupRun, Options, run_group};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,8 @@ pub struct Outcome {
     pub runs: Vec<GroupRun>,
     /// The number of instructions that a simulated device executed.
     pub executed: u64,
+    /// The sizes of launch code that the workers met.
+    pub launches: Vec<LaunchSize>,
 }
 
 /// Runs the job's groups; this is the worker's side.
@@ -126,10 +129,15 @@ pub fn on_workers(args: &Args, id: &str, groups: &[Group], workers: usize, fast:
         threads.collect::<Vec<_>>().into_iter().map(joined).collect::<Result<Vec<_>>>()
     })?;
     let executed = outcomes.iter().map(|o| o.executed).sum();
-    let mut dealt: Vec<_> = outcomes.into_iter().map(|o| o.runs.into_iter()).collect();
+    let mut launches = Vec::new();
+    let mut dealt = Vec::new();
+    for outcome in outcomes {
+        launch_sizes::add(&mut launches, outcome.launches);
+        dealt.push(outcome.runs.into_iter());
+    }
     let mut runs: Vec<GroupRun> = (0..groups.len()).filter_map(|i| dealt[i % count].next()).collect();
     runs.iter_mut().for_each(repeat_variables);
-    Ok(Outcome { runs, executed })
+    Ok(Outcome { runs, executed, launches })
 }
 
 /// Prefixes the repro commands with the variables that the failure may depend on.
@@ -169,6 +177,7 @@ fn listen(
                     (case, since) = (None, Instant::now());
                 }
                 Ok(Message::Executed(so_far)) => executed = so_far,
+                Ok(Message::Launches(sizes)) => launch_sizes::add(&mut out.launches, sizes),
                 Ok(Message::Finished) => break None,
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) if since.elapsed() > patience => {

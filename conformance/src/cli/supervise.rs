@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::worker::{Job, Message, Then};
 use anyhow::{Result, bail};
 use isobit_conformance::cells::Cell;
-use isobit_conformance::report::{Finding, ResultRow};
+use isobit_conformance::report::{Finding, LaunchSize, ResultRow, launch_sizes};
 use isobit_conformance::run::{CellRun, Failure, Fault, Options, Reference};
 use std::collections::HashMap;
 use std::sync::mpsc::RecvTimeoutError;
@@ -29,6 +29,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// The number of instructions that a simulated device executed, over all workers.
     pub executed: u64,
+    /// The sizes of launch code that all workers met.
+    pub launches: Vec<LaunchSize>,
 }
 
 /// How one worker ended.
@@ -94,6 +96,7 @@ pub fn run(
             }
             WorkerEvent::Found(finding) => outcome.findings.push(finding),
             WorkerEvent::Executed(so_far) => executed = so_far,
+            WorkerEvent::Launches(sizes) => launch_sizes::add(&mut outcome.launches, sizes),
             WorkerEvent::Working(what) => progress.note(&what),
         })?;
         outcome.executed += executed;
@@ -141,6 +144,7 @@ enum WorkerEvent {
     Row(ResultRow),
     Found(Finding),
     Executed(u64),
+    Launches(Vec<LaunchSize>),
     Working(String),
 }
 
@@ -191,6 +195,7 @@ fn one(
             Ok(Message::Row(row)) => tell(WorkerEvent::Row(row)),
             Ok(Message::Found(finding)) => tell(WorkerEvent::Found(finding)),
             Ok(Message::Executed(so_far)) => tell(WorkerEvent::Executed(so_far)),
+            Ok(Message::Launches(sizes)) => tell(WorkerEvent::Launches(sizes)),
             Ok(Message::Working(what)) => tell(WorkerEvent::Working(what)),
             Ok(Message::Finished) => return Ok(End::Finished),
             Ok(Message::Ready(_) | Message::Absent(_) | Message::Supports(_) | Message::Group(_)) => {}

@@ -5,14 +5,14 @@ use super::args::WorkerArgs;
 use super::groups::{self, GroupEvent, GroupJob};
 use super::pool::{Event, run_cells, threads};
 use super::simulator::Simulator;
-use super::{devices, matrix};
+use super::{devices, launches, matrix};
 use anyhow::{Context, Result};
 use isobit::AnyDevice;
 use isobit_conformance::accuracy;
 use isobit_conformance::case::Case;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::golden;
-use isobit_conformance::report::{DeviceRow, Finding, ResultRow};
+use isobit_conformance::report::{DeviceRow, Finding, LaunchSize, ResultRow};
 use isobit_conformance::run::{CellDigests, KnownResults, Options, Reference, Watch};
 use isobit_hal::{DType, Numerics, Op};
 use parking_lot::Mutex;
@@ -95,6 +95,8 @@ pub enum Message {
     Group(GroupEvent),
     /// The number of instructions that a simulated device has executed in this process.
     Executed(u64),
+    /// The sizes of launch code that this process met.
+    Launches(Vec<LaunchSize>),
     /// Whether the device supports each cell, for a job that asks.
     Supports(Vec<bool>),
     /// Everything is done.
@@ -132,6 +134,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     let cells = job.cells.iter().map(find).collect::<Result<Vec<_>>>()?;
     if let Some(job) = job.groups {
         groups::work(&device, &args.device, &job, simulator, &tell)?;
+        tell(Message::Launches(launches::sizes()));
         tell(Message::Finished);
         return Ok(());
     }
@@ -146,6 +149,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
         first: job.first,
         replay_only: job.replay_only,
         watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
+        launches: launches::of_drivers(),
         known: Arc::new(KnownResults::new(job.known)),
         fail_fast: job.fail_fast,
     };
@@ -172,6 +176,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
             tell(Message::Executed(simulator.executed()));
         }
     }
+    tell(Message::Launches(launches::sizes()));
     tell(Message::Finished);
     Ok(())
 }

@@ -85,6 +85,8 @@ impl Family for NormFamily {
                 1 => Just(Dist::Few),
                 1 => Just(Dist::Ramp),
             ]),
+            // A variance near a usual eps, which then decides.
+            (_, 0) if draw.chance(15) => Dist::Uniform { scale: draw.pick(-21..-5i32) },
             (_, 0) => values::accumulated(draw),
             _ => draw.pick(prop_oneof![
                 4 => (-1..3i32).prop_map(|scale| Dist::Uniform { scale }),

@@ -148,6 +148,7 @@ impl Family for QuantizedFamily {
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {
         let dist = match (op, input) {
             (Op::QMatmulId(_), 2) => Dist::Ids { below: shape[0] as u32, wild: draw.chance(25) },
+            (Op::Quantize(_), _) if draw.chance(10) => draw.one_of(&[Dist::Levels, Dist::Alike]),
             (Op::Quantize(_), _) | (_, 1) => values::accumulated(draw),
             // Arbitrary bytes: scales of every magnitude, infinities and NaNs.
             _ if draw.chance(15) => Dist::Uniform { scale: 8 },

@@ -16,8 +16,12 @@ impl Family for ScanFamily {
 
     fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let (dims, dim) = match index % 16 {
-            // Long sequences, alone and several side by side.
-            4 => (vec![65_537], 0),
+            // Long sequences, alone and several side by side. Two of 65,600 have a third level of
+            // sums even if launches are small.
+            4 => {
+                let dims = draw.one_of(&[&[65_537][..], &[2, 65_600], &[69_700]]);
+                (dims.to_vec(), dims.len() - 1)
+            }
             9 => (vec![draw.one_of(&[4096, 4097, 16_384, 16_385, 20_011])], 0),
             12 => (vec![draw.one_of(&[255, 257, 4099]), draw.one_of(&[1, 3, 17])], 0),
             14 => (vec![draw.one_of(&[1, 3]), 16_400, draw.one_of(&[1, 2])], 1),

@@ -57,7 +57,8 @@ impl Family for SortFamily {
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, _op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
         let dist = match draw.pick(0..10u32) {
-            0..3 => Dist::Few,
+            0..2 => Dist::Few,
+            2 => Dist::Alike,
             3..6 => Dist::Specials,
             _ => values::general(draw),
         };

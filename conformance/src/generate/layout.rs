@@ -1,8 +1,12 @@
 //! Draws layouts of a kind for a shape.
 
 use super::Draw;
+use super::shape::MANY;
 use crate::case::{LayoutKind, LayoutSpec};
 use proptest::prelude::*;
+
+/// The most elements of an operand most of which is padding.
+const MOST_PADDED: usize = 20_000;
 
 /// Returns the smallest rank that has layouts of a kind.
 pub fn min_rank(kind: LayoutKind) -> usize {
@@ -39,7 +43,8 @@ fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, spec: &mut LayoutSpe
     if rank < min_rank(kind) {
         return;
     }
-    let large = dims.iter().product::<usize>() > 4096;
+    let elements = dims.iter().product::<usize>();
+    let large = elements > 4096;
     let rounds = if draw.chance(30) { 2 } else { 1 };
     match kind {
         LayoutKind::Contiguous => {}
@@ -60,6 +65,11 @@ fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, spec: &mut LayoutSpe
                 spec.0[d].broadcast = true;
             }
         }
+        LayoutKind::Narrowed if rank >= MANY && elements <= 1024 => {
+            // Gaps after every dimension, none of which merges with its neighbour.
+            spec.0.iter_mut().for_each(|d| d.after = 1);
+        }
+        LayoutKind::Narrowed if draw.chance(30) && pitch(draw, dims, spec) => {}
         LayoutKind::Narrowed => {
             for _ in 0..rounds {
                 let d = some_dim(draw, dims);
@@ -75,6 +85,21 @@ fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, spec: &mut LayoutSpe
             }
         }
     }
+}
+
+/// Pads rows that are no whole number of vectors, so that each begins at an aligned address and
+/// ends raggedly, as images and matrices of libraries do. Returns whether it did.
+fn pitch(draw: &mut Draw, dims: &[usize], spec: &mut LayoutSpec) -> bool {
+    let row = (0..dims.len()).max_by_key(|&d| spec.0[d].order).expect("there is a dimension");
+    let (size, each) = (dims[row], draw.one_of(&[4usize, 8, 16, 32, 64, 128]));
+    let rows: usize = (0..dims.len()).filter(|&d| d != row).map(|d| dims[d]).product();
+    let pitch = size.next_multiple_of(each);
+    let pays = spec.0[row].step == 1 && !spec.0[row].broadcast && size > 0 && pitch > size;
+    if !pays || pitch * rows > MOST_PADDED.max(2 * size * rows) {
+        return false;
+    }
+    (spec.0[row].before, spec.0[row].after) = (0, pitch - size);
+    true
 }
 
 fn two(draw: &mut Draw, rank: usize) -> [usize; 2] {

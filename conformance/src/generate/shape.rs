@@ -1,4 +1,4 @@
-//! Draws shapes of rank 0 to 6, with sizes at and around the sizes of warps, tiles and vectors.
+//! Draws shapes of rank 0 to 12, with sizes at and around the sizes of warps, tiles and vectors.
 
 use super::Draw;
 use proptest::prelude::*;
@@ -19,14 +19,32 @@ pub fn budget(draw: &mut Draw) -> usize {
 /// Draws a shape with a rank of at least `min_rank`.
 pub fn draw(draw: &mut Draw, min_rank: usize, budget: fn(&mut Draw) -> usize) -> Vec<usize> {
     let rank = draw.pick(prop_oneof![
-        1 => Just(0usize), 4 => Just(1), 4 => Just(2), 4 => Just(3), 3 => Just(4), 1 => Just(5), 1 => Just(6)
+        2 => Just(0usize), 8 => Just(1), 8 => Just(2), 8 => Just(3), 6 => Just(4), 2 => Just(5), 2 => Just(6),
+        1 => MANY..=12usize
     ]);
     draw_rank(draw, rank.max(min_rank), budget)
+}
+
+/// The smallest rank that is greater than that of any kernel's walk.
+pub const MANY: usize = 9;
+
+/// Draws a shape of more dimensions than kernels walk. Each has two elements or three, so that none
+/// can be dropped.
+fn many(draw: &mut Draw, rank: usize) -> Vec<usize> {
+    let mut dims = vec![2; rank];
+    let larger = draw.pick(0..rank);
+    if rank < 12 {
+        dims[larger] = draw.pick(2..=3usize);
+    }
+    dims
 }
 
 /// Draws a shape of a given rank.
 pub fn draw_rank(draw: &mut Draw, rank: usize, budget: fn(&mut Draw) -> usize) -> Vec<usize> {
     let mut left = budget(draw);
+    if rank >= MANY {
+        return many(draw, rank);
+    }
     let mut dims = vec![1; rank];
     for i in draw.pick(Just((0..rank).collect::<Vec<_>>()).prop_shuffle()) {
         let edges: Vec<usize> = EDGES.iter().copied().filter(|&e| e <= left).collect();

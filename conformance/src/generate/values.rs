@@ -13,6 +13,7 @@ pub(crate) fn general(draw: &mut Draw) -> Dist {
         1 => (0..7i32).prop_map(|n| Dist::Exponents { low: -n, high: n }),
         4 => Just(Dist::Specials),
         2 => Just(Dist::Halfway),
+        1 => Just(Dist::Ties),
         1 => Just(Dist::Few),
     ])
 }
@@ -29,6 +30,8 @@ pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
         1 => Just(Dist::Few),
         1 => Just(Dist::Sparse),
         1 => Just(Dist::Halfway),
+        1 => Just(Dist::NegativeZeros),
+        1 => Just(Dist::Alike),
     ])
 }
 

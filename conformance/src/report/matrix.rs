@@ -1,7 +1,7 @@
 //! Arranges a report's rows for readers: one table per pair, with operations as rows and dtypes as
 //! columns.
 
-use super::{Report, ResultRow, Status};
+use super::{LAUNCHES, Report, ResultRow, Status};
 use crate::family::Operation;
 use crate::runtime_tests;
 use isobit_hal::DType;
@@ -167,7 +167,10 @@ fn rank(op: &str) -> (usize, &'static str, usize) {
         let family = operation.op().family();
         return (family as usize, family.name(), operation.index());
     }
-    // Groups come after the operations, in the order in which they run.
+    // Groups come after the operations, in the order in which they run, and what all of them took.
+    if op == LAUNCHES {
+        return (usize::MAX - 1, SURROUNDINGS, usize::MAX);
+    }
     match runtime_tests::groups().position(|group| group.name() == op) {
         Some(rank) => (usize::MAX - 1, SURROUNDINGS, rank),
         None => (usize::MAX, OTHER, 0),

@@ -15,6 +15,7 @@ pub mod terminal;
 #[cfg(feature = "cli")]
 mod write;
 
+pub use crate::launch_sizes::{self, LAUNCHES, LaunchSize};
 pub use crate::schema::{Build, Class, DeviceRow, Finding, Memory, NotRun, Report, ResultRow, SCHEMA, Status, Totals};
 #[cfg(feature = "cli")]
 pub use html::html;

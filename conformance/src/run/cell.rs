@@ -5,6 +5,7 @@ use super::check::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::digest::{CellDigests, KnownResults};
 use super::fault::Fault;
 use super::shrink::shrink;
+use super::launches::Launches;
 use super::watch::Watch;
 use crate::case::{Case, LayoutKind};
 use crate::cells::Cell;
@@ -30,6 +31,8 @@ pub struct Options {
     pub replay_only: bool,
     /// The observer of the device's accesses, if any.
     pub watch: Option<Arc<dyn Watch>>,
+    /// The device's launch code, if it can be told to make small launches.
+    pub launches: Option<Arc<dyn Launches>>,
     /// The CPU's results for the cases of this seed, by cell, if the CPU has already run.
     pub known: Arc<KnownResults>,
     /// End a cell at its first failing case, and do not shrink the case. Cells that are expected to
@@ -47,6 +50,7 @@ impl Options {
             first: Vec::new(),
             replay_only: false,
             watch: None,
+            launches: None,
             known: Arc::default(),
             fail_fast: false,
         }
@@ -182,7 +186,14 @@ pub fn run_cell<D: BackendDevice>(
         _ => {}
     }
 
-    let bench = Bench { device, reference: options.reference, watch: options.watch.as_deref() };
+    let bench = Bench {
+        device,
+        reference: options.reference,
+        watch: options.watch.as_deref(),
+        launches: options.launches.as_deref(),
+        thorough: false,
+    };
+    let thorough = Bench { thorough: true, ..bench };
     let mut layouts = BTreeSet::<LayoutKind>::new();
     let mut worst = 0.0;
     let replayed = options.first.iter().filter(|c| c.cell() == Some(cell)).map(|c| (None, c.clone()));
@@ -191,7 +202,9 @@ pub fn run_cell<D: BackendDevice>(
     let generated = (0..generated).map(|i| (Some(i), crate::generate::case(options.seed, cell, i)));
     for (index, case) in replayed.chain(generated) {
         before(index);
-        let run = run_case(&bench, cell, &case, known.zip(index).and_then(|(known, i)| known.get(i)));
+        let known = known.zip(index).and_then(|(known, i)| known.get(i));
+        // A saved case must fail again whatever it failed with.
+        let run = run_case(if index.is_some() { &bench } else { &thorough }, cell, &case, known);
         layouts.extend(case.layout_kinds());
         out.count(cell, id, &case, &run, &mut worst);
         if index.is_some() {
@@ -204,7 +217,7 @@ pub fn run_cell<D: BackendDevice>(
         if out.failure.is_none() {
             let (case, fault) = match last {
                 true => (case, fault),
-                false => shrink(&case, cell, fault, |c| run_case(&bench, cell, c, None).fault),
+                false => shrink(&case, cell, fault, |c| run_case(&thorough, cell, c, None).fault),
             };
             out.row.worst = Some(describe(cell, &case, &fault));
             out.failure = Some(Failure { device: id.into(), index, case, fault });

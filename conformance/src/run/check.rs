@@ -4,6 +4,7 @@ use super::buffer::{Buffer, Form, POISONS};
 use super::digest::{KnownResult, case_digest, result_digest};
 use super::exec::{Operands, Outcome, call};
 use super::fault::Fault;
+use super::launches::{Launches, Small};
 use super::watch::{Sighting, Watch};
 use crate::case::{Case, format_of};
 use crate::cells::Cell;
@@ -43,7 +44,7 @@ pub struct CaseRun {
     pub lost: bool,
 }
 
-/// A device with its reference and its watch.
+/// A device with its reference, its watch and its launch code.
 #[derive(Debug)]
 pub struct Bench<'a, D> {
     /// The device.
@@ -52,10 +53,32 @@ pub struct Bench<'a, D> {
     pub reference: Reference,
     /// The observer of its accesses, if any.
     pub watch: Option<&'a dyn Watch>,
+    /// Its launch code, if it can be told to make small launches.
+    pub launches: Option<&'a dyn Launches>,
+    /// Whether each case runs a third time, with small launches, where these decide differently. If
+    /// not, the second run of one in three such cases has small launches.
+    pub thorough: bool,
+}
+
+// Not derived, because the device need not be `Copy`.
+impl<D> Clone for Bench<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for Bench<'_, D> {}
+
+impl<'a, D> Bench<'a, D> {
+    /// Returns a device with a reference, and nothing else.
+    pub fn new(device: &'a D, reference: Reference) -> Self {
+        Self { device, reference, watch: None, launches: None, thorough: false }
+    }
 }
 
 /// Runs a case twice on the device, with complementary poisons, and once on the reference, and
-/// compares. On a watched device the second run has no guard bands. If the reference's result for
+/// compares. On a watched device the second run has no guard bands. The second run of some cases
+/// has small launches, where these make another decision. If the reference's result for
 /// this very case is already known and the device gives the same, the reference does not run again.
 pub fn run_case<D: BackendDevice>(
     bench: &Bench<'_, D>,
@@ -96,33 +119,59 @@ fn compared<D: BackendDevice>(
     };
     let on_device = |poison, form| call(bench.device, case, cell, &on, poison, form);
     let second_form = if bench.watch.is_some() { Form::Exact } else { Form::Banded };
-    let twice = || [on_device(POISONS[0], Form::Banded), on_device(POISONS[1], second_form)];
-    let out_of_range;
-    let [first, second] = match twice() {
-        [Ok(first), Ok(second)] => {
-            out_of_range = first.out_of_range;
-            [first.bytes, second.bytes]
-        }
-        [Err(fault), _] | [_, Err(fault)] => {
+    let first_run = || on_device(POISONS[0], Form::Banded);
+    let normal = || on_device(POISONS[1], second_form);
+    let small = |launches| {
+        let _small = Small::new(launches);
+        normal().map_err(Fault::in_small_launches)
+    };
+    let runs = || -> Result<_, Fault> {
+        bench.launches.map(Launches::take_differs);
+        let first = first_run()?;
+        let launches = bench.launches.filter(|launches| launches.take_differs());
+        Ok(match launches {
+            None => (first, normal()?, None),
+            Some(launches) if bench.thorough => (first, normal()?, Some((launches, small(launches)?))),
+            Some(launches) if is_chosen(&run.case_digest) => {
+                let second = small(launches)?;
+                (first, second.clone(), Some((launches, second)))
+            }
+            Some(_) => (first, normal()?, None),
+        })
+    };
+    let (first, second, in_small) = match runs() {
+        Ok(results) => results,
+        Err(fault) => {
             run.lost = matches!(fault, Fault::DeviceLost { .. });
             run.fault = Some(fault);
             return run;
         }
     };
+    let (out_of_range, first, second) = (first.out_of_range, first.bytes, second.bytes);
     if let Some(unwritten) = unwritten(&on, &first, &second, second_form, on_device) {
         run.fault = Some(unwritten);
         return run;
     }
     let dtype = on.dst.dtype;
+    let gathered = |result: Result<Outcome, Fault>| Some(on.dst.gather(&result.ok()?.bytes));
     let (first, second) = (on.dst.gather(&first), on.dst.gather(&second));
-    if let Some(d) = compare_bits(Class::Moved, dtype, &first, &second).first {
+    let in_small = in_small.and_then(|(launches, outcome)| Some((launches, gathered(Ok(outcome))?)));
+    let differs = |other: &[u8]| compare_bits(Class::Moved, dtype, &first, other).first;
+    if let Some((launches, result)) = &in_small
+        && let Some(d) = differs(result)
+        && gathered(first_run()).as_ref() == Some(&first)
+        && gathered(normal()).as_ref() == Some(&first)
+        && gathered(small(*launches)).as_ref() == Some(result)
+    {
+        // Each kind of launches repeats its own result, whatever the poison.
+        run.fault = Some(Fault::LaunchDependent { index: d.index, first: d.expected, second: d.got });
+    } else if let Some(d) = differs(&second).or_else(|| differs(&in_small.as_ref()?.1)) {
         run.repeatable = false;
         let (index, first_value, second_value) = (d.index, d.expected, d.got);
         // The result depends either on the poison or on nothing at all. Running again with the same
         // poisons distinguishes the two.
-        let again = twice().map(|result| result.map(|outcome| on.dst.gather(&outcome.bytes)));
-        run.fault = Some(match again {
-            [Ok(a), Ok(b)] if a == first && b == second => {
+        run.fault = Some(match [gathered(first_run()), gathered(normal())] {
+            [Some(a), Some(b)] if a == first && b == second => {
                 Fault::StrayRead { index, first: first_value, second: second_value }
             }
             _ => Fault::NotRepeatable { index, first: first_value, second: second_value },
@@ -156,6 +205,12 @@ fn compared<D: BackendDevice>(
         Err(fault) => run.fault = Some(fault),
     }
     run
+}
+
+/// Whether the second run of a case has small launches: one case in three, by its digest, so that
+/// neither its index nor its cell matters.
+fn is_chosen(case_digest: &str) -> bool {
+    u64::from_str_radix(case_digest, 16).is_ok_and(|digest| digest.is_multiple_of(3))
 }
 
 /// Returns the reference's result. The function is not generic, so it is compiled here and not

@@ -49,6 +49,7 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// The result of a call.
+#[derive(Clone)]
 pub struct Outcome {
     /// The destination's whole buffer.
     pub bytes: Vec<u8>,

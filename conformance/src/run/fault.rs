@@ -30,6 +30,8 @@ pub enum Fault {
     StrayRead { index: usize, first: String, second: String },
     /// Two runs gave different bits.
     NotRepeatable { index: usize, first: String, second: String },
+    /// The result depends on how launch code divides the work: small launches change it.
+    LaunchDependent { index: usize, first: String, second: String },
     /// The result is not the expected one.
     Mismatch { differing: usize, index: usize, expected: String, got: String },
 }
@@ -47,7 +49,18 @@ impl Fault {
             Fault::Unwritten { .. } => "unwritten",
             Fault::StrayRead { .. } => "stray_read",
             Fault::NotRepeatable { .. } => "not_repeatable",
+            Fault::LaunchDependent { .. } => "launch_dependent",
             Fault::Mismatch { .. } => "mismatch",
+        }
+    }
+
+    /// Says in the message, if there is one, that the launches were small.
+    pub(super) fn in_small_launches(self) -> Self {
+        let told = |message| format!("with small launches: {message}");
+        match self {
+            Fault::Error { message } => Fault::Error { message: told(message) },
+            Fault::Panic { message } => Fault::Panic { message: told(message) },
+            other => other,
         }
     }
 
@@ -82,6 +95,12 @@ impl fmt::Display for Fault {
             }
             Fault::NotRepeatable { index, first, second } => {
                 write!(f, "two runs differ at index {index}: {first}, then {second}")
+            }
+            Fault::LaunchDependent { index, first, second } => {
+                write!(
+                    f,
+                    "the result depends on the division into launches: small launches change it at index {index} from {first} to {second}"
+                )
             }
             Fault::Mismatch { differing, index, expected, got } => {
                 write!(f, "{differing} elements differ, the first at index {index}: expected {expected}, got {got}")

@@ -7,6 +7,7 @@ mod check;
 mod digest;
 mod exec;
 mod fault;
+mod launches;
 mod shrink;
 mod watch;
 
@@ -16,5 +17,6 @@ pub use digest::{CellDigests, DeviceDigests, Digests, KnownResult, KnownResults,
 pub(crate) use exec::caught;
 pub use exec::in_call;
 pub use fault::Fault;
+pub use launches::Launches;
 pub use shrink::shrink;
 pub use watch::{Sighting, Watch};

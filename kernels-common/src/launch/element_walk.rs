@@ -3,14 +3,13 @@
 
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::launch::Launch;
+use crate::launch::elementwise::loop_blocks;
 use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{Layout, Result};
 use std::mem::offset_of;
 
-/// The maximum number of units in one launch: indices stay below 2^31.
-const MOST: usize = 1 << 30;
 /// The same value as in elementwise.cuh.
 const BLOCK: u32 = 256;
 
@@ -65,11 +64,10 @@ pub(crate) fn parts<R: GpuRuntime>(
     mut launch: impl FnMut(Part) -> Result<()>,
 ) -> Result<()> {
     let limits = device.runtime().limits();
-    let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(BLOCK));
-    split(dims, MOST, [0; 4], &mut |dims, [src, dst, row, column]| {
+    split(dims, sizes::ELEMENT_WALK.limit(count(dims)), [0; 4], &mut |dims, [src, dst, row, column]| {
         let units = count(dims) as u32;
         let walk = ElementWalk { index: Index::new(dims), row: row as u64, column: column as u64, units };
-        let blocks = u64::from(units.div_ceil(BLOCK)).min(most) as u32;
+        let blocks = loop_blocks(limits, units.div_ceil(BLOCK).into(), BLOCK) as u32;
         launch(Part { src, dst, walk, launch: Launch::linear(key, blocks, BLOCK) })
     })
 }

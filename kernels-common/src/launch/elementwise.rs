@@ -10,11 +10,11 @@
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, Divisor, IndexDims, MAX_RANK, count, split};
-use crate::launch::{Arg, Launch};
+use crate::launch::{Arg, Launch, sizes};
 use crate::ops::copy::copy_walk;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Dims, Layout, Result, Src, collapse};
+use isobit_hal::{BackendStorage, DType, Dims, Layout, Limits, Result, Src, collapse};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
@@ -22,13 +22,6 @@ use std::mem::offset_of;
 const BLOCK: u32 = 256;
 /// The destination and up to three inputs.
 const MAX_OPERANDS: usize = 4;
-/// The maximum number of units of work in one launch of a walk. It keeps index arithmetic in 32
-/// bits.
-const MAX_UNITS: usize = (1 << 31) - 1;
-/// The number of elements from which an input is transposed, which costs one more launch, and the
-/// minimum sizes of the two dimensions.
-const TURN_FROM: usize = 1 << 18;
-const TURN_SIDE: usize = 16;
 /// The maximum number of bytes per access.
 const ACCESS: usize = 16;
 /// The number of units that a thread of a strided kernel takes at a time. This is a hint: the
@@ -176,7 +169,7 @@ unsafe fn launch<R: GpuRuntime>(
     };
     for Span { variant, axes, ptrs, broadcast } in walks {
         let unroll = if variant == Key::ROWS { ROWS_UNROLL } else { STRIDED_UNROLL };
-        split(&axes, MAX_UNITS, ptrs, &mut |axes, ptrs| {
+        split(&axes, sizes::ELEMENTWISE.limit(count(&axes)), ptrs, &mut |axes, ptrs| {
             let (walk, ptrs) = (Walk::new(axes, broadcast), ptrs.map(|ptr| ptr as u64));
             let units = walk.units.into();
             let mut args: Args<'_> = ptrs[..operands.len()].iter().map(Arg::new).collect();
@@ -195,7 +188,7 @@ unsafe fn launch<R: GpuRuntime>(
 /// strided kernel, `exp` of such an input took 3.8 (f32) and 7.0 (f16) times as long as moving its
 /// bytes on an H200; the copy takes as long as moving them once.
 fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
-    if dst.elem_count() < TURN_FROM {
+    if !sizes::TURN_FROM.is_reached(dst.elem_count()) {
         return None;
     }
     let (dims, stride) = (dst.dims(), src.stride());
@@ -203,7 +196,7 @@ fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
     order.sort_by_key(|&d| std::cmp::Reverse(dst.stride()[d]));
     let &inner = order.last()?;
     let near = *order.iter().min_by_key(|&&d| stride[d])?;
-    if stride[near] != 1 || stride[inner] == 1 || dims[near] < TURN_SIDE || dims[inner] < TURN_SIDE {
+    if stride[near] != 1 || stride[inner] == 1 || !sizes::TURN_SIDE.is_reached(dims[near].min(dims[inner])) {
         return None;
     }
     let mut dense: Dims = dims.iter().map(|_| 0).collect();
@@ -225,8 +218,15 @@ pub(crate) fn recipe_unroll(dtype: DType) -> u32 {
 /// limit.
 fn blocks<R: GpuRuntime>(device: &GpuDevice<R>, units: u64, unroll: u32) -> u32 {
     let limits = device.runtime().limits();
-    let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(BLOCK));
-    units.div_ceil(u64::from(BLOCK * unroll)).clamp(1, most) as u32
+    let blocks = units.div_ceil(u64::from(BLOCK * unroll));
+    loop_blocks(limits, blocks, BLOCK) as u32
+}
+
+/// Returns the number of blocks of a kernel that loops over its units: as many as there are units
+/// for, capped at the driver's limit.
+pub(crate) fn loop_blocks(limits: &Limits, blocks: u64, threads: u32) -> u64 {
+    let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(threads));
+    blocks.clamp(1, sizes::LOOP_BLOCKS.limit_or(blocks as usize, most as usize) as u64)
 }
 
 /// Returns the number of elements of the largest operand in one access.
@@ -361,7 +361,7 @@ const _: () = assert!(size_of::<Walk>() == 368);
 const _: () = assert!(offset_of!(Walk, size) == 16 && offset_of!(Walk, stride) == 112);
 
 impl Walk {
-    /// Creates a walk of at most [`MAX_RANK`] axes with at most [`MAX_UNITS`] units.
+    /// Creates a walk of at most [`MAX_RANK`] axes with fewer than 2^31 units.
     fn new(axes: &[Axis], broadcast: u32) -> Self {
         let mut walk = Self {
             units: count(axes) as u32,
@@ -510,7 +510,7 @@ mod tests {
                 Plan::Walks(walks) if walks[0].variant == Key::ROWS => rows += 1,
                 _ => {}
             }
-            let limit = if random.below(4) == 0 { 7 } else { MAX_UNITS };
+            let limit = if random.below(4) == 0 { 7 } else { (1 << 31) - 1 };
             assert_eq!(visited(&operands, has_rows, limit), expected(&operands), "{operands:?}");
         }
         assert!(contiguous > 100 && rows > 100, "{contiguous} contiguous, {rows} rows");

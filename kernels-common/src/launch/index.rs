@@ -1,5 +1,6 @@
 //! Host side of `device_lib/index.cuh`: walks over strided tensors as kernel parameters.
 
+use crate::launch::sizes;
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
@@ -104,7 +105,7 @@ pub(crate) fn split<const OPERANDS: usize, E>(
     offset: [usize; OPERANDS],
     f: &mut impl FnMut(&[Dim<OPERANDS>], [usize; OPERANDS]) -> Result<(), E>,
 ) -> Result<(), E> {
-    if dims.len() > MAX_RANK {
+    if sizes::WALK_RANK.is_exceeded(dims.len()) {
         // The innermost dimension stays, because kernels iterate along it.
         let d = (0..dims.len() - 1).min_by_key(|&d| dims[d].size).expect("there are more than MAX_RANK");
         let mut rest: IndexDims<OPERANDS> = dims.into();

@@ -3,6 +3,7 @@
 pub(crate) mod element_walk;
 pub(crate) mod elementwise;
 pub(crate) mod index;
+pub mod sizes;
 
 use crate::device::GpuDevice;
 use crate::key::Key;

@@ -2,6 +2,7 @@
 //! part of them.
 
 use crate::launch::index::Divisor;
+use crate::launch::sizes;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::mem::offset_of;
 use std::ops::Range;
@@ -54,9 +55,6 @@ pub(super) struct Part {
     pub taps: usize,
 }
 
-/// Positions and sizes stay below this limit, so that the sum of two of them fits an i32.
-const MOST: i128 = 1 << 29;
-
 fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
@@ -106,7 +104,9 @@ impl Window {
             position = if first_input == size { 0 } else { (from - first_input).max(-1 - seen) };
             reach = seen + 1;
         }
-        if [position.abs() + count, extent, stride, dilation, reach].into_iter().any(|n| n >= MOST) {
+        let span = [position.abs() + count, extent, stride, dilation, reach].into_iter().fold(0, i128::max);
+        // The sum of two positions or sizes below the limit fits an i32.
+        if sizes::CONV_SPAN.is_reached(usize::try_from(span).unwrap_or(usize::MAX)) {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
                 format!(
@@ -122,7 +122,7 @@ impl Window {
         let tap_step = if self.transposed { stride / common } else { 1 };
         Ok(Part {
             axis: Axis {
-                size: (size - first_input).clamp(0, 2 * MOST - 1) as u32,
+                size: (size - first_input).clamp(0, i128::from(i32::MAX / 2)) as u32,
                 outputs: count as u32,
                 taps: taps as u32,
                 position: position as i32,

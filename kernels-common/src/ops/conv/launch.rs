@@ -5,8 +5,8 @@ use super::axis::{Axis, Part, Window};
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
-use crate::launch::Launch;
 use crate::launch::index::Divisor;
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -16,14 +16,6 @@ use std::ops::Range;
 
 /// Products per segment.
 const SEGMENT: usize = 256;
-/// Channels per group from which tiles are used.
-const TILE_FROM: usize = 16;
-/// The largest number of blocks in a launch, of at most 256 threads each. Segments do not count:
-/// they are only computed separately if there are few blocks.
-const MOST_BLOCKS: usize = 1 << 23;
-/// Limit for the outputs of a launch: with the overhang of the last block they are counted in 31
-/// bits.
-const MOST_OUTPUTS: usize = 1 << 30;
 
 pub(super) fn key(dtype: DType, variant: u8) -> Key {
     Key::new(Family::Conv, 0, &[dtype], variant)
@@ -128,7 +120,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
             let units = [h.phases, w.phases].into_iter().fold(groups, usize::saturating_mul);
             let shape = self.shape(images, [h, w])?;
             let blocks = self.channels_out.div_ceil(shape.channels).saturating_mul(outputs.div_ceil(shape.outputs));
-            let fits = outputs <= MOST_OUTPUTS && blocks.saturating_mul(units) <= MOST_BLOCKS;
+            let fits = !sizes::CONV_OUTPUTS.is_exceeded(outputs)
+                && !sizes::CONV_BLOCKS.is_exceeded(blocks.saturating_mul(units));
             fits.then_some((shape, outputs, units))
         };
         let launch = match &parts {
@@ -166,10 +159,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let [along_h, along_w] = self.src.space;
         let far =
             [(images - 1, self.src.image), (h.reach, along_h), (w.reach, along_w)].map(|(n, s)| n.saturating_mul(s));
-        let near = |far: &[usize]| far.iter().copied().fold(0, usize::saturating_add) < 1 << 31;
+        let near = |far: &[usize]| !sizes::CONV_FAR.is_reached(far.iter().copied().fold(0, usize::saturating_add));
+        let are_many = sizes::CONV_TILE_FROM.is_reached(self.channels_out);
         match self.channels_out {
-            n if n >= TILE_FROM && near(&far) => Some(TILES),
-            n if n >= TILE_FROM && near(&far[1..]) => None,
+            _ if are_many && near(&far) => Some(TILES),
+            _ if are_many && near(&far[1..]) => None,
             1 => Some(STRIPS),
             _ => Some(STRIPS_4),
         }
@@ -200,7 +194,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
             _ => (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / shape.threads,
         };
         let all = (self.channels_in * parts[0].taps * parts[1].taps).div_ceil(SEGMENT).max(1);
-        let apart = if blocks(shape) < enough && blocks(shape) * all < MOST_BLOCKS { all } else { 1 };
+        let are_few = !sizes::CONV_ENOUGH.is_reached_or(blocks(shape), enough);
+        let apart = if are_few && !sizes::CONV_APART.is_exceeded(blocks(shape) * all) { all } else { 1 };
 
         let conv = self.conv(shape, [src, kernel, dst], parts, outputs, apart);
         let size = if self.dtype == DType::F64 { 8 } else { 4 };

@@ -3,8 +3,8 @@
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
@@ -14,16 +14,9 @@ use std::mem::offset_of;
 
 /// Elements per block of the strided kernel.
 const BLOCK_ELEMENTS: usize = 1024;
-/// The most elements of one launch: with the last block's overhang, indices stay below 2^31.
-const MOST: usize = 1 << 30;
 /// Threads per block, and elements of a run per thread; must match copy.cu.
 const BLOCK: usize = 256;
 const RUN_EACH: usize = 8;
-/// The shortest run for which the runs kernel is worthwhile: half of what the smallest group of
-/// threads, a warp, takes.
-const RUN_FROM: usize = 128;
-/// The smallest dimension sizes for which a tile is worthwhile.
-const TILE_FROM: usize = 16;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
@@ -87,7 +80,7 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
         dims = in_order(dims);
         size = unit;
     }
-    split(&dims, MOST, [0, 0], &mut |dims, [src, dst]| {
+    split(&dims, sizes::COPY.limit(count(&dims)), [0, 0], &mut |dims, [src, dst]| {
         let from = DevicePtr(from.0 + (src * size) as u64);
         let to = DevicePtr(to.0 + (dst * size) as u64);
         if let Some((blocks, runs)) = runs(dims, size) {
@@ -148,11 +141,12 @@ const _: () = assert!(offset_of!(Runs, across_shift) == 252);
 /// compute.
 fn runs(dims: &[Dim<2>], size: usize) -> Option<(u32, Runs)> {
     let (&Dim { size: length, stride }, outer) = dims.split_last()?;
-    if stride != [1, 1] || length < RUN_FROM || size > 8 {
+    if stride != [1, 1] || size > 8 || !sizes::COPY_RUN_FROM.is_reached(length) {
         return None;
     }
     let across = length.div_ceil(RUN_EACH).next_power_of_two().clamp(32, BLOCK);
-    let parts = length.div_ceil(across * RUN_EACH);
+    // Shorter runs have one part, whatever the number of threads.
+    let parts = length.div_ceil(sizes::COPY_RUN_PART.limit(length));
     let runs = count(outer);
     let blocks = runs.div_ceil(BLOCK / across) * parts;
     let parameters = Runs {
@@ -191,7 +185,7 @@ fn tiles(dims: &[Dim<2>], size: usize, from: DevicePtr, to: DevicePtr) -> Option
     let (b, rest) = dims.split_last()?;
     let near = (0..rest.len()).filter(|&d| rest[d].stride[0] != 0).min_by_key(|&d| rest[d].stride[0])?;
     let a = &rest[near];
-    if size > 8 || a.stride[0] >= b.stride[0] || a.size < TILE_FROM || b.size < TILE_FROM {
+    if size > 8 || a.stride[0] >= b.stride[0] || !sizes::COPY_TILE_FROM.is_reached(a.size.min(b.size)) {
         return None;
     }
     let mut batch: IndexDims<2> = rest.into();

@@ -2,8 +2,8 @@
 
 use super::{id_strides, in_order};
 use crate::args;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::indexing::{GATHER, GATHER_16, STAGED, carrier, with_ids};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -13,17 +13,10 @@ use std::mem::offset_of;
 
 /// Elements per block of the kernel for any layout.
 const BLOCK_ELEMENTS: usize = 1024;
-/// The most elements of one launch: with the last block's overhang, indices stay below 2^31.
-const MOST: usize = 1 << 30;
 /// Threads of a block that holds a line; must match staged.cu.
 const STAGED_BLOCK: usize = 256;
-/// The longest line in bytes that a block may hold, so that shared memory does not limit the number
-/// of threads on a multiprocessor.
-const STAGED_BYTES: usize = 32 << 10;
 /// Ids per line from which holding the line is worthwhile.
-const STAGED_FROM: usize = 256;
-/// The most blocks of a launch, so that threads stay below 2^32.
-const MOST_BLOCKS: usize = (1 << 24) - 1;
+const STAGED_IDS: usize = 256;
 
 /// The layout of the kernels' `Gather`.
 #[repr(C)]
@@ -98,8 +91,11 @@ pub(super) fn take<R: GpuRuntime>(
     let along = dim_of(dim);
     let nearest = lines.iter().all(|d| d.size == 1 || d.stride[0] >= along.stride[0]);
     let bytes = size.saturating_mul(dst.dtype().size_in_bytes());
-    let many = (STAGED_FROM.max(size / 4)..MOST).contains(&along.size);
-    if step == 1 && nearest && (1..=STAGED_BYTES).contains(&bytes) && many {
+    let pays = || {
+        let from = STAGED_IDS.max(size / 4);
+        sizes::GATHER_STAGED_FROM.is_reached_or(along.size, from) && !sizes::GATHER_STAGED.is_exceeded(along.size)
+    };
+    if step == 1 && nearest && bytes > 0 && !sizes::GATHER_STAGED_BYTES.is_exceeded(bytes) && pays() {
         // SAFETY: the layouts were validated against their buffers; the kernel checks the ids.
         return unsafe { operands.staged(size, along, in_order(lines)) };
     }
@@ -137,7 +133,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
             16 => with_ids(GATHER_16, DType::I64, self.ids),
             _ => with_ids(GATHER, carrier(unit), self.ids),
         };
-        split(&dims, MOST, [0; 3], &mut |dims, offset| {
+        split(&dims, sizes::GATHER.limit(count(&dims)), [0; 3], &mut |dims, offset| {
             let n = count(dims);
             let parameters = Gather { index: Index::new(dims), size: size as u64, step: step as u64, n: n as u32 };
             let [dst, ids, src] = self.moved(offset, unit);
@@ -159,7 +155,8 @@ impl<R: GpuRuntime> Operands<'_, R> {
         let ids_pack = (16 / id).min(8);
         // A block takes at least as many ids as it holds elements, rounded up to whole packs per
         // thread.
-        let part = size.clamp(2048, 1 << 20).next_multiple_of(STAGED_BLOCK * 8).min(along.size.next_multiple_of(16));
+        let part = size.max(2048).next_multiple_of(STAGED_BLOCK * 8);
+        let part = sizes::GATHER_STAGED_PART.limit_or(along.size, part).min(along.size.next_multiple_of(16));
         let parts = along.size.div_ceil(part);
         let aligned = |o: usize, bytes: usize, size: usize| {
             let steps = lines.iter().fold(0, |all, d| all | d.stride[o]);
@@ -181,7 +178,8 @@ impl<R: GpuRuntime> Operands<'_, R> {
             vectors: u32::from(vectors),
         };
         let key = with_ids(STAGED, carrier(unit), self.ids);
-        split(&lines, (MOST_BLOCKS / parts).max(1), [0; 3], &mut |lines, offset| {
+        let blocks = sizes::GATHER_BLOCKS.limit(parts.saturating_mul(count(&lines)));
+        split(&lines, (blocks / parts).max(1), [0; 3], &mut |lines, offset| {
             parameters.lines = Index::new(lines);
             let [dst, ids, src] = self.moved(offset, unit);
             let mut config = LaunchConfig::linear((count(lines) * parts) as u32, STAGED_BLOCK as u32);

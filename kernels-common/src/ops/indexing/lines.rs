@@ -3,8 +3,8 @@
 
 use super::scatter::Scatter;
 use crate::args;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::indexing::{LINES_ADD, LINES_SET, carrier, summand, with_ids};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{BackendStorage, DType, LaunchConfig, Result};
@@ -17,10 +17,6 @@ const ADD_BLOCK: usize = 64;
 const SHARED: usize = 32 << 10;
 /// Bytes that one memory access transfers.
 const SECTOR: usize = 32;
-/// The most blocks of a launch, so that threads stay below 2^32.
-const MOST_BLOCKS: usize = (1 << 24) - 1;
-/// The most sources per line, so that a position plus one fits 32 bits.
-const MOST_SOURCES: usize = 1 << 31;
 
 /// The layout of the kernels' `Lines`.
 #[repr(C)]
@@ -57,7 +53,7 @@ pub(super) struct Strips {
 impl Strips {
     /// Returns the number of ranges that the destinations of a line are divided into.
     pub(super) fn ranges(&self) -> usize {
-        self.size.div_ceil(self.range).max(1)
+        self.size.div_ceil(sizes::LINES_RANGE.limit_or(self.size, self.range)).max(1)
     }
 
     /// Returns the total number of blocks.
@@ -113,7 +109,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             range: range as u32,
             vectors: u32::from(across == 1 && self.along[0] == 1 && aligned),
         };
-        split(&strips.dims, (MOST_BLOCKS / ranges).max(1), [0; 3], &mut |dims, offset| {
+        let blocks = sizes::LINES_BLOCKS.limit(strips.blocks());
+        split(&strips.dims, (blocks / ranges).max(1), [0; 3], &mut |dims, offset| {
             let (last, groups) = dims.split_last().expect("there is at least one dimension");
             let strips = last.size.div_ceil(across);
             parameters.groups = Index::new(groups);
@@ -124,7 +121,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             config.shared_bytes = (range * across * held) as u32;
             // Setting keeps the positions of sources in 32 bits; longer lines are split into parts
             // that run one after the other.
-            let most = if self.sets { MOST_SOURCES } else { self.n };
+            let most = if self.sets { sizes::LINES_SOURCES.limit(self.n) } else { self.n };
             for first in (0..self.n).step_by(most) {
                 let begin = std::array::from_fn(|o| offset[o] + if o == 0 { 0 } else { first * self.along[o] });
                 let [dst, ids, src] = self.moved(begin, unit);

@@ -2,8 +2,8 @@
 
 use super::scatter::Scatter;
 use crate::args;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, count};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::indexing::{COUNT, KEYS, PLACE, SCAN, of_sort};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -57,7 +57,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         let (n, tile_count) = (sources as u32, tiles as u32);
         // Threads that share the tiles of a digit. If there are few tiles, one block sums several
         // digits.
-        let width = tiles.next_power_of_two().min(BLOCK);
+        let width = tiles.next_power_of_two().min(sizes::RADIX_TILES.limit(tiles));
         let log_width = width.ilog2();
         let parameters = Keys {
             lines: Index::new(lines),

@@ -2,14 +2,13 @@
 
 use super::{id_strides, in_order};
 use crate::launch::index::{Dim, IndexDims, count};
+use crate::launch::sizes;
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
-/// The most ranges of a line's destinations for which every range reads all ids of the line.
-const MOST_RANGES: usize = 8;
-/// The most sources per line that a block processes quickly, even if there are few blocks.
+/// Sources per line that a block processes quickly.
 const SHORT: usize = 8192;
 /// The most destinations per source: all destinations of a line are read and written.
 const SPARSE: usize = 16;
@@ -84,17 +83,20 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     unsafe fn run(&self, others: IndexDims<3>) -> Result<()> {
         let nearest = others.iter().all(|d| d.stride[0] >= self.along[0]);
         let (slice, lines): (IndexDims<3>, IndexDims<3>) = others.iter().copied().partition(|d| d.stride[1] == 0);
-        let can_sort = self.n < 1 << 31 && self.size < (1 << 31) - 1;
+        // The number of destinations is a key too.
+        let can_sort = !sizes::SCATTER_SORTED.is_exceeded(self.n.max(self.size + 1));
         if can_sort && !slice.is_empty() && !nearest {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
             // element of the destination occurs twice.
             return unsafe { self.sorted(&in_order(lines), slice) };
         }
         let strips = self.strips(in_order(others.clone()), nearest);
-        let enough =
-            self.n <= SHORT || strips.blocks() >= self.dst.device().runtime().limits().multiprocessors as usize;
-        let dense = self.size / SPARSE <= self.n.max(SHORT / SPARSE);
-        if !can_sort || (enough && dense && strips.ranges() <= MOST_RANGES) {
+        let multiprocessors = self.dst.device().runtime().limits().multiprocessors as usize;
+        let enough = !sizes::SCATTER_SHORT.is_exceeded(self.n)
+            || sizes::SCATTER_ENOUGH.is_reached_or(strips.blocks(), multiprocessors);
+        let most = self.n.max(SHORT / SPARSE);
+        let dense = sizes::SCATTER_SPARSE.limit_or(self.size / SPARSE, most) >= self.size / SPARSE;
+        if !can_sort || (enough && dense && !sizes::SCATTER_RANGES.is_exceeded(strips.ranges())) {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
             // element of the destination occurs twice.
             return unsafe { self.along_lines(strips) };

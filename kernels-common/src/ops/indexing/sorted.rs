@@ -5,8 +5,8 @@ use super::in_order;
 use super::radix_sort::Order;
 use super::scatter::Scatter;
 use crate::args;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::indexing::{
     SORTED_ADD, SORTED_ADD_PACKS, SORTED_SET, SORTED_SET_16, carrier, of_values, summand,
 };
@@ -16,10 +16,6 @@ use std::mem::offset_of;
 
 /// Threads per block; must match sorted.cuh.
 const BLOCK: usize = 256;
-/// The most sources and destinations of one sort.
-const MOST: usize = (1 << 31) - 1;
-/// The most blocks of a launch, so that threads stay below 2^32.
-const MOST_BLOCKS: usize = (1 << 24) - 1;
 
 /// The layout of the kernels' `Sorted`.
 #[repr(C)]
@@ -52,7 +48,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     pub(super) unsafe fn sorted(&self, lines: &[Dim<3>], slice: IndexDims<3>) -> Result<()> {
         let slice = slice.into_iter().map(|d| Dim { size: d.size, stride: [d.stride[0], d.stride[2]] }).collect();
         let slice = in_order::<2>(slice);
-        let most = MOST / self.n.max(self.size).max(1);
+        let of_line = self.n.max(self.size).max(1);
+        let most = sizes::SORTED.limit(of_line.saturating_mul(count(lines))) / of_line;
         split(lines, most.max(1), [0; 3], &mut |lines, offset| {
             // SAFETY: this is a part of the lines, for which the caller promises that every element
             // of the lines and slices is allocated and no element of the destination occurs twice.
@@ -99,10 +96,12 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             let across = width.next_power_of_two().min(BLOCK);
             (order.count.div_ceil(BLOCK / across), width.div_ceil(across), across)
         };
-        let most = (1..=31).map(|shift| 1usize << shift).take_while(|&width| {
+        let all = |width: usize| {
             let (groups, strips, _) = blocks(width);
-            groups.saturating_mul(strips) <= MOST_BLOCKS
-        });
+            groups.saturating_mul(strips)
+        };
+        let most_blocks = sizes::SORTED_BLOCKS.limit(all(count(&slice)));
+        let most = (1..=31).map(|shift| 1usize << shift).take_while(|&width| all(width) <= most_blocks);
         split(&slice, most.last().unwrap_or(1), [0; 2], &mut |slice, [to, from]| {
             let (groups, strips, across) = blocks(count(slice));
             let parameters = Sorted {

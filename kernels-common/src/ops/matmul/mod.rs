@@ -3,8 +3,8 @@
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;
@@ -19,8 +19,6 @@ const SEGMENT: usize = 256;
 const TILE_M: usize = 128;
 const TILE_N: usize = 64;
 const THIN_COLUMNS: usize = 128;
-/// Rows and columns from which tiles are used.
-const TILE_FROM: usize = 16;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
@@ -183,7 +181,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     pub(super) unsafe fn portable(mut self) -> Result<()> {
         // Threads run along n. If n is the short side, the transposed product gives the same
         // result.
-        let thin = self.m.min(self.n) < TILE_FROM;
+        let thin = !sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n));
         if if thin { self.n < self.m } else { self.c.col > self.c.row } {
             (self.m, self.n) = (self.n, self.m);
             (self.a, self.b, self.c) = (self.b.transposed(), self.a.transposed(), self.c.transposed());
@@ -191,19 +189,17 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 d.stride.swap(0, 1);
             }
         }
-        // Splits sides of 2^24 and more, so that blocks and indices fit 32 bits.
-        const SIDE: usize = 1 << 24;
-        for m0 in (0..self.m).step_by(SIDE) {
-            for n0 in (0..self.n).step_by(SIDE) {
-                let (m, n) = ((self.m - m0).min(SIDE), (self.n - n0).min(SIDE));
+        let side = sizes::MATMUL_SIDE.limit(self.m.max(self.n));
+        for m0 in (0..self.m).step_by(side) {
+            for n0 in (0..self.n).step_by(side) {
+                let (m, n) = ((self.m - m0).min(side), (self.n - n0).min(side));
                 let results = (m.div_ceil(if thin { 1 } else { TILE_M })).saturating_mul(n.div_ceil(if thin {
                     THIN_COLUMNS
                 } else {
                     TILE_N
                 }));
-                // At most 2^23 blocks of 256 threads. Segments do not count: they are only computed
-                // separately if there are few blocks.
-                let most = ((1 << 23) / results).max(1);
+                let blocks = results.saturating_mul(count(&self.batch));
+                let most = (sizes::MATMUL_BLOCKS.limit(blocks) / results).max(1);
                 split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
                     let part = Problem {
                         m,
@@ -229,7 +225,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let batches = count(&self.batch);
         let (variant, m_side, n_side, threads) = match (thin, self.m) {
             (false, _) => (TILE, TILE_M, TILE_N, 256),
-            (true, 1) => (THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
+            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => (THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
             (true, _) => (THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
         };
         let (m_tiles, n_tiles) = (self.m.div_ceil(m_side), self.n.div_ceil(n_side));
@@ -239,7 +235,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let enough = (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / threads;
         let enough = if thin { enough } else { limits.multiprocessors as usize };
         let all = self.k.div_ceil(SEGMENT);
-        let apart = if blocks < enough && blocks * all < 1 << 23 { all } else { 1 };
+        let are_few = !sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough);
+        let apart = if are_few && !sizes::MATMUL_APART.is_exceeded(blocks * all) { all } else { 1 };
 
         let mut product = self.product(m_tiles, n_tiles, apart);
         let size = if self.dtype == DType::F64 { 8 } else { 4 };

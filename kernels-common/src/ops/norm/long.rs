@@ -3,19 +3,16 @@
 
 use super::{Call, LANES};
 use crate::args;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, count};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key};
 use crate::ops::reduce::reduce_rows;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, ReduceOp, Result};
 
-/// Elements per segment in the order of sums.
-const SEGMENT: usize = 65_536;
-/// Elements that a block writes, lanes per thread, and the resulting threads per block; must match
-/// long.cuh.
-const PART: usize = 4096;
+/// Lanes per thread, and the resulting threads per block; must match long.cuh, as must the part of
+/// a row that a block writes.
 const LONG_LANES: usize = 2;
 const THREADS: usize = LANES / LONG_LANES;
 
@@ -59,7 +56,7 @@ impl<R: GpuRuntime> Call<'_, R> {
         found: DevicePtr,
     ) -> Result<GpuStorage<R>> {
         let compute = if self.dtype == DType::F64 { DType::F64 } else { DType::F32 };
-        let segments = self.n.div_ceil(SEGMENT);
+        let segments = self.n.div_ceil(sizes::NORM_SEGMENT.limit(self.n));
         let items = count(rows) * segments;
         let values = self.device.alloc(items, compute)?;
         let mut norm = self.norm(rows, LONG_LANES);
@@ -81,7 +78,7 @@ impl<R: GpuRuntime> Call<'_, R> {
     /// # Safety
     /// Same as [`run`](Self::run). In addition, each of `found` must have a value for each row.
     unsafe fn write(&self, rows: &[Dim<2>], found: &[DevicePtr]) -> Result<()> {
-        let parts = self.n.div_ceil(PART);
+        let parts = self.n.div_ceil(sizes::NORM_PART.limit(self.n));
         let mut norm = self.norm(rows, LONG_LANES);
         norm.parts = Divisor::new(parts);
         norm.team_shift = THREADS.ilog2();

@@ -6,7 +6,7 @@ mod long;
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
-use crate::launch::{Arg, Launch};
+use crate::launch::{Arg, Launch, sizes};
 use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key, shapes};
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;
@@ -18,9 +18,6 @@ use std::mem::offset_of;
 
 /// The number of lanes in the order of sums.
 const LANES: usize = 256;
-/// The most threads of one launch: with the overhang of the last block, thread numbers stay below
-/// 2^31.
-const MOST_THREADS: usize = 1 << 30;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
@@ -77,7 +74,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         eps,
     };
     let size = dst.dtype().size_in_bytes();
-    split(&rows, call.most_rows(), [0, 0], &mut |rows, [src, dst]| {
+    split(&rows, call.most_rows(count(&rows)), [0, 0], &mut |rows, [src, dst]| {
         let at = |ptr: DevicePtr, offset: usize| DevicePtr(ptr.0 + (offset * size) as u64);
         let part = Call { src: at(call.src, src), dst: at(call.dst, dst), parameters: call.parameters.clone(), ..call };
         // SAFETY: the layouts were validated against their buffers, and the destination is borrowed
@@ -170,18 +167,22 @@ struct Call<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Call<'_, R> {
-    /// Returns the maximum number of rows in one launch.
-    fn most_rows(&self) -> usize {
+    /// Returns the maximum number of rows in one launch, of so many rows.
+    fn most_rows(&self, rows: usize) -> usize {
         // A row takes at most one thread per element, and a long row the threads of its parts.
-        (MOST_THREADS / self.n.next_power_of_two()).max(1)
+        let threads = self.n.next_power_of_two();
+        (sizes::NORM_THREADS.limit(threads.saturating_mul(rows)) / threads).max(1)
     }
 
     /// # Safety
     /// Rows of `n` elements must be allocated at these places of source and destination, which must
     /// not overlap, and so must be `n` elements of each parameter.
     unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
-        let Some((variant, shape)) = shapes(self.dtype).iter().enumerate().find(|(_, s)| self.n <= s.elements * LANES)
-        else {
+        let shapes = shapes(self.dtype);
+        let longest = shapes.last().map_or(0, |s| s.elements * LANES);
+        let most = sizes::NORM_ROW.limit_or(self.n, longest);
+        let fitting = shapes.iter().enumerate().find(|(_, s)| self.n <= most && self.n <= s.elements * LANES);
+        let Some((variant, shape)) = fitting else {
             // SAFETY: the caller promises that rows of `n` elements are allocated at these places
             // of source and destination, which do not overlap, and that each parameter has `n`
             // elements.

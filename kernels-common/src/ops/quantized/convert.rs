@@ -2,16 +2,14 @@
 
 use crate::args;
 use crate::device::GpuDevice;
-use crate::launch::Launch;
 use crate::launch::index::Divisor;
+use crate::launch::{Launch, sizes};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use isobit_hal::{DType, GgmlDType, Result};
 
 use crate::manifest::instances::quantized::{ACTIVATIONS, DEQUANTIZE, QUANTIZE, key};
 use std::mem::offset_of;
 
-/// The maximum number of thread blocks in a launch.
-pub(super) const MOST_BLOCKS: usize = 1 << 23;
 /// Elements of the smallest blocks; `SEGMENT` is the unit in which kernels take elements.
 pub(super) const BLOCK: usize = 32;
 pub(super) const SEGMENT: usize = 256;
@@ -53,7 +51,7 @@ pub(super) unsafe fn quantize<R: GpuRuntime>(
 ) -> Result<()> {
     let blocks = elements / format.block_size();
     let at_once = QUANTIZE_THREADS / team(format);
-    let most = MOST_BLOCKS * at_once;
+    let most = sizes::QUANTIZE_BLOCKS.limit(blocks.div_ceil(at_once)) * at_once;
     for first in (0..blocks).step_by(most) {
         let count = (blocks - first).min(most);
         let from = from.at(dtype, first * format.block_size());
@@ -102,8 +100,9 @@ pub(super) unsafe fn dequantize<R: GpuRuntime>(
 ) -> Result<()> {
     let chunk = CONVERT_THREADS * EACH;
     let chunks = blocks.elements.div_ceil(chunk);
+    let most = sizes::DEQUANTIZE_BLOCKS.limit(chunks.saturating_mul(blocks.rows));
     // Each launch takes several rows, or a part of one row.
-    let (rows, length) = ((MOST_BLOCKS / chunks).max(1), blocks.elements.min(MOST_BLOCKS * chunk));
+    let (rows, length) = ((most / chunks).max(1), blocks.elements.min(most * chunk));
     for row in (0..blocks.rows).step_by(rows) {
         for start in (0..blocks.elements).step_by(length) {
             let (rows, length) = ((blocks.rows - row).min(rows), (blocks.elements - start).min(length));
@@ -140,7 +139,7 @@ pub(super) unsafe fn activations<R: GpuRuntime>(
     [q, scales]: [DevicePtr; 2],
     blocks: usize,
 ) -> Result<()> {
-    let most = MOST_BLOCKS * CONVERT_THREADS;
+    let most = sizes::ACTIVATION_BLOCKS.limit(blocks.div_ceil(CONVERT_THREADS)) * CONVERT_THREADS;
     for first in (0..blocks).step_by(most) {
         let count = (blocks - first).min(most);
         let grid = count.div_ceil(CONVERT_THREADS) as u32;

@@ -4,6 +4,7 @@
 
 use super::convert::{self, Blocks};
 use super::dense::Rows;
+use crate::launch::sizes;
 use crate::ops::{cast, matmul};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -11,9 +12,6 @@ use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Matmul, Numerics, Op,
 
 /// The f32 product that is used.
 pub(super) const MATMUL: Op = Op::Matmul(Matmul::with_numerics(Numerics::Portable));
-
-/// Elements per strip: 32 MiB.
-const STRIP: usize = 8 << 20;
 
 /// Computes `y = x w^T` with m rows of k activations and n rows of blocks. None of m, n and k is 0.
 pub(super) fn multiply<R: GpuRuntime>(
@@ -39,7 +37,7 @@ pub(super) fn multiply<R: GpuRuntime>(
         Some(wide) => (wide, Layout::contiguous([m, k])),
         None => (x, flat(x_layout, k)),
     };
-    let rows = (STRIP / k).clamp(1, n);
+    let rows = (sizes::QUANTIZED_STRIP.limit(n.saturating_mul(k)) / k).clamp(1, n);
     let strip = device.alloc(rows * k, DType::F32)?;
     let strips = |y: &mut GpuStorage<R>, y_layout: &Layout| -> Result<()> {
         for first in (0..n).step_by(rows) {

@@ -9,6 +9,7 @@ mod dequantized;
 mod product;
 
 use crate::key::Key;
+use crate::launch::sizes;
 use crate::ops::{cast, matmul, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -104,7 +105,7 @@ fn multiply<R: GpuRuntime>(
     }
     let rows = Rows::new(weight, weight_layout)?;
     let m = dst_layout.elem_count() / n;
-    if ids.is_none() && q.activations == QActivations::Float && m > product::FLOAT_ROWS {
+    if ids.is_none() && q.activations == QActivations::Float && sizes::QUANTIZED_FLOAT_ROWS.is_exceeded(m) {
         return dequantized::multiply(q.format, &rows, (x, x_layout), dst, dst_layout, [m, n, k]);
     }
     let ids = ids.map(|(ids, layout)| Dense::new(ids, layout, ANYWHERE)).transpose()?;

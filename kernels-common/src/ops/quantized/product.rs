@@ -1,11 +1,11 @@
 //! Launches of the products that work directly on blocks.
 
-use super::convert::{self, BLOCK, MOST_BLOCKS, SEGMENT, code};
+use super::convert::{self, BLOCK, SEGMENT, code};
 use super::dense::{ANYWHERE, Dense, Rows};
 use crate::args;
 use crate::device::GpuDevice;
-use crate::launch::Launch;
 use crate::launch::index::Divisor;
+use crate::launch::{Launch, sizes};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, Result};
@@ -15,23 +15,16 @@ use crate::manifest::instances::quantized::{
     GROUP, SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
 };
 
-/// The most rows of float activations for which their own kernel is faster.
-pub(super) const FLOAT_ROWS: usize = 16;
-/// The same for activations through q8_1, in groups of four.
-const INT_ROWS: usize = 32;
-/// The same per matrix if rows select their matrices: the kernel for few rows then takes one row at
-/// a time, and a tile only has rows of one matrix.
+/// The most rows of activations through q8_1 per matrix, if rows select their matrices, for which
+/// the kernel for few rows is faster: it then takes one row at a time, and a tile only has rows of
+/// one matrix.
 const CHOSEN_ROWS: usize = 8;
-/// The most rows of the result for which each thread block quantizes its own activations.
-const OWN_ROWS: usize = 8;
 /// Threads per block of the kernels for few rows and of the tile kernel, and the size of a tile.
 const VECTOR_THREADS: usize = 128;
 const TILE_THREADS: usize = 256;
 const TILE_M: usize = 128;
 const TILE_N: usize = 64;
 const GROUP_THREADS: usize = 256;
-/// The most rows of a matrix in one launch.
-const SIDE: usize = 1 << 26;
 
 /// Only checks ids: reports every id that neither selects a matrix nor marks padding.
 pub(super) fn check_ids<R: GpuRuntime>(
@@ -144,6 +137,12 @@ struct Kernel {
 }
 
 impl<R: GpuRuntime> Problem<'_, R> {
+    /// Whether there are few rows per matrix.
+    fn are_few(&self) -> bool {
+        let few = CHOSEN_ROWS * self.matrices;
+        sizes::QUANTIZED_CHOSEN_ROWS.limit_or(self.m, few) >= self.m
+    }
+
     /// # Safety
     /// All operands must be allocated: the rows of the result, one row of activations per `repeat`
     /// rows of the result, an id for each row of the result, and the matrices.
@@ -152,13 +151,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
             |variant, m, segments| Kernel { variant, m, n: VECTOR_THREADS / segments, threads: VECTOR_THREADS };
         let kernel = match self.activations {
             QActivations::Float => vector(VECTOR_FLOAT, 1, SEGMENTS_FLOAT),
-            QActivations::Q8_1 if self.m == 1 || (self.ids.is_some() && self.m <= CHOSEN_ROWS * self.matrices) => {
+            QActivations::Q8_1 if self.m == 1 || (self.ids.is_some() && self.are_few()) => {
                 vector(VECTOR_INT, 1, SEGMENTS_INT)
             }
-            QActivations::Q8_1 if self.ids.is_none() && self.m <= INT_ROWS => vector(VECTOR_INT_4, 4, SEGMENTS_INT_4),
+            QActivations::Q8_1 if self.ids.is_none() && !sizes::QUANTIZED_INT_ROWS.is_exceeded(self.m) => vector(VECTOR_INT_4, 4, SEGMENTS_INT_4),
             QActivations::Q8_1 => Kernel { variant: TILE, m: TILE_M, n: TILE_N, threads: TILE_THREADS },
         };
-        let own = kernel.variant == VECTOR_FLOAT || (kernel.variant == VECTOR_INT && self.m <= OWN_ROWS);
+        let own = kernel.variant == VECTOR_FLOAT || (kernel.variant == VECTOR_INT && !sizes::QUANTIZED_OWN_ROWS.is_exceeded(self.m));
         if own {
             // SAFETY: the caller promises that all operands are allocated: the rows of the result,
             // one row of activations per `repeat` rows of the result, an id for each row of the
@@ -180,13 +179,15 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
     /// Same as [`run`](Self::run); `rows` must be the activations' blocks.
     unsafe fn launches(&self, kernel: Kernel, rows: Option<[DevicePtr; 2]>) -> Result<()> {
-        let n_tiles = self.n.min(SIDE).div_ceil(kernel.n);
+        let side = sizes::QUANTIZED_SIDE.limit(self.n);
+        let n_tiles = self.n.min(side).div_ceil(kernel.n);
         // Launches take whole groups of rows that share activations, and whole thread blocks.
         let unit = self.repeat.max(kernel.m);
-        let most = (MOST_BLOCKS / n_tiles * kernel.m / unit).max(1) * unit;
+        let blocks = sizes::QUANTIZED_BLOCKS.limit(self.m.div_ceil(kernel.m).saturating_mul(n_tiles));
+        let most = (blocks / n_tiles * kernel.m / unit).max(1) * unit;
         for m0 in (0..self.m).step_by(most) {
-            for n0 in (0..self.n).step_by(SIDE) {
-                let (m, n) = ((self.m - m0).min(most), (self.n - n0).min(SIDE));
+            for n0 in (0..self.n).step_by(side) {
+                let (m, n) = ((self.m - m0).min(most), (self.n - n0).min(side));
                 // SAFETY: this is a part of the product; the caller promises what `run` requires,
                 // and that `rows` are the activations' blocks.
                 unsafe { self.launch(kernel, rows, [m0, m], [n0, n])? };

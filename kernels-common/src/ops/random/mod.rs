@@ -4,8 +4,9 @@ mod vendor;
 
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
-use crate::launch::index::{Dim, Index, IndexDims, MAX_RANK, push};
-use crate::launch::{Arg, Launch};
+use crate::launch::elementwise::loop_blocks;
+use crate::launch::index::{Dim, Index, IndexDims, push};
+use crate::launch::{Arg, Launch, sizes};
 use crate::manifest::instances::random::{BETWEEN, NORMAL, UNIFORM};
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
@@ -172,14 +173,14 @@ impl Draw {
             // match the kernels.
             return unsafe { launch.on(device, &args) };
         }
-        if dims.len() > MAX_RANK {
+        if sizes::RANDOM_RANK.is_exceeded(dims.len()) {
             // An index cannot have this many dimensions, but a copy can.
             let straight = Layout::contiguous(layout.shape());
             let mut numbers = device.alloc(n, dtype)?;
             self.run(&mut numbers, &straight)?;
             return copy::apply_into(&Op::Copy, &[Src::Storage(&numbers, &straight)], dst, layout);
         }
-        let is_long = u32::from(n >= 1 << 31);
+        let is_long = u32::from(sizes::RANDOM_WIDE.is_reached(n));
         let places = Places { n: n as u64, skip: skip as u32, is_long, index: Index::new(&dims) };
         let launch = self.launch(device, dtype, Key::STRIDED, (n + skip as usize).div_ceil(per_block as usize));
         // SAFETY: the layout was validated against the buffer; the parameters match the kernels.
@@ -189,8 +190,7 @@ impl Draw {
     /// Returns a launch for `units` units of work.
     fn launch<R: GpuRuntime>(&self, device: &GpuDevice<R>, dtype: DType, variant: u8, units: usize) -> Launch {
         let limits = device.runtime().limits();
-        let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / BLOCK as u64);
-        let blocks = (units.div_ceil(BLOCK * EACH) as u64).min(most) as u32;
+        let blocks = loop_blocks(limits, units.div_ceil(BLOCK * EACH) as u64, BLOCK as u32) as u32;
         Launch::linear(kernel(self.op, dtype, variant), blocks, BLOCK as u32)
     }
 }

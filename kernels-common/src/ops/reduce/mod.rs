@@ -3,8 +3,8 @@
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::launch::Launch;
-use crate::launch::index::{Dim, Divisor, Index, IndexDims, MAX_RANK, count, push, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -14,8 +14,7 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scalar, Sr
 use crate::manifest::instances::reduce::{COLUMNS, ROWS, SECOND_PASS, key};
 use std::mem::offset_of;
 
-/// Elements per segment, and lanes per segment.
-const SEGMENT: usize = 65_536;
+/// Lanes per segment.
 const LANES: usize = 256;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -144,7 +143,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
     /// # Safety
     /// Every element of these walks must be allocated.
     unsafe fn run(&self, sequence: IndexDims<1>, mut results: IndexDims<2>) -> Result<()> {
-        if sequence.len() > MAX_RANK || sequence.iter().skip(1).any(|d| d.size > u32::MAX as usize) {
+        let inner = sequence.iter().skip(1).map(|d| d.size).max().unwrap_or(0);
+        if sizes::REDUCE_RANK.is_exceeded(sequence.len()) || sizes::REDUCE_DIM.is_exceeded(inner) {
             // SAFETY: the caller promises that every element of the walks is allocated.
             return unsafe { self.run_compacted(&sequence, &results) };
         }
@@ -153,9 +153,9 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let mut merged = IndexDims::new();
         results.into_iter().for_each(|d| push(&mut merged, d));
         let n = count(&sequence);
-        let segments = n.div_ceil(SEGMENT);
-        // A team has at most 128 threads, and a grid fewer than 2^32.
-        let most = ((1 << 24) / segments).max(1);
+        let segments = n.div_ceil(sizes::REDUCE_SEGMENT.limit(n));
+        let most = sizes::REDUCE_ITEMS.limit(segments.saturating_mul(count(&merged)));
+        let most = (most / segments).max(1);
         split(&merged, most, [0, 0], &mut |results, [src, dst]| {
             let part = Pass {
                 src: self.src.at(self.dtype, src),
@@ -261,7 +261,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
     ) -> Result<()> {
         loop {
             let n = segments;
-            segments = n.div_ceil(SEGMENT);
+            segments = n.div_ceil(sizes::REDUCE_SEGMENTS.limit(n));
             let mut step = n;
             let mut runs: IndexDims<2> = results.into();
             for d in runs.iter_mut().rev() {
@@ -308,7 +308,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             segments: Divisor::new(segments),
             team_shift: 0,
             vectors: 0,
-            wide: u32::from(n >= 1 << 31),
+            wide: u32::from(sizes::REDUCE_WIDE.is_reached(n)),
             across_shift: 0,
             columns: 0,
             strips: Divisor::new(1),
@@ -336,7 +336,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         // Uses the largest blocks that still give every multiprocessor a few.
         let enough = self.device.runtime().limits().multiprocessors as usize * 4;
         let mut threads = LANES;
-        while threads > team.max(64) && items * team / threads < enough {
+        while threads > team.max(64) && !sizes::REDUCE_ENOUGH.is_reached_or(items * team / threads, enough) {
             threads /= 2;
         }
         reduction.results = Index::new(results);

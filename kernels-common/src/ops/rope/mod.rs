@@ -2,8 +2,8 @@
 
 use crate::args;
 use crate::key::{Family, Key};
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::rope::{HALVES, INTERLEAVED, PAIRS};
 use crate::ops::stored;
 use crate::runtime::GpuRuntime;
@@ -11,8 +11,6 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, RopeForm, Src};
 use std::mem::offset_of;
 
-/// The most units of one launch: indices stay below 2^31.
-const MOST: usize = 1 << 30;
 /// Must match elementwise.cuh.
 const BLOCK: u32 = 256;
 
@@ -89,7 +87,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     all.sort_by_key(|d| std::cmp::Reverse(d.stride[1]));
     let mut dims = IndexDims::new();
     all.into_iter().for_each(|d| push(&mut dims, d));
-    split(&dims, MOST, [0; 4], &mut |dims, offsets| {
+    split(&dims, sizes::ROPE.limit(count(&dims)), [0; 4], &mut |dims, offsets| {
         let pointers = [from, to, cosines, sines];
         let [from, to, cosines, sines] = std::array::from_fn(|o| pointers[o].at(dtype, offsets[o]));
         let units = count(dims) as u32;

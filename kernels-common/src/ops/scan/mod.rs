@@ -3,8 +3,8 @@
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::scan::{BEFORE, COLUMNS, ROWS, TOTALS, accumulator, key};
 use crate::ops::copy::{self, copy_walk};
 use crate::ops::stored;
@@ -18,13 +18,6 @@ const RADIX: usize = 16;
 const ROWS_BLOCK: usize = 256;
 const COLUMNS_BLOCK: usize = 512;
 const TILE: usize = RADIX * ROWS_BLOCK;
-/// Sequences of at least `LONG` elements are always divided among several blocks; sequences of at
-/// least `SPREAD` elements are if there are few of them.
-const LONG: usize = 1 << 20;
-const SPREAD: usize = 4 * TILE;
-/// The most sequences of one launch, times their tiles or runs: a grid has fewer than 2^32 threads.
-const MOST_TILES: usize = 1 << 23;
-const MOST_COLUMNS: usize = 1 << 26;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
@@ -94,6 +87,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     unsafe { pass.run(dim(op.dim), sequences) }
 }
 
+/// Returns the most sequences of `n` elements in one launch of the rows kernel.
+fn most_rows(n: usize, sequences: &[Dim<2>]) -> usize {
+    let tiles = n.div_ceil(TILE);
+    (sizes::SCAN_TILES.limit(tiles.saturating_mul(count(sequences))) / tiles).max(1)
+}
+
 /// An operation on given tensors.
 struct Pass<'a, R: GpuRuntime> {
     dtype: DType,
@@ -111,17 +110,17 @@ impl<R: GpuRuntime> Pass<'_, R> {
     unsafe fn run(&self, along: Dim<2>, sequences: IndexDims<2>) -> Result<()> {
         let n = along.size;
         if n == 1 || along.stride == [1, 1] {
-            return self.each_part(&sequences, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
+            return self.each_part(&sequences, most_rows(n, &sequences), |part, sequences| {
                 // SAFETY: this is a part of the sequences; the caller promises that every element
                 // is allocated.
                 unsafe { part.rows(n, sequences) }
             });
         }
-        if n >= SPREAD && count(&sequences) < self.enough() {
+        if sizes::SCAN_SPREAD.is_reached(n) && !self.are_enough(count(&sequences)) {
             // SAFETY: the caller promises that every element of the sequences is allocated.
             return unsafe { self.compacted(along, &sequences) };
         }
-        self.each_part(&sequences, MOST_COLUMNS, |part, sequences| {
+        self.each_part(&sequences, sizes::SCAN_COLUMNS.limit(count(&sequences)), |part, sequences| {
             // SAFETY: this is a part of the sequences; the caller promises that every element is
             // allocated.
             unsafe { part.columns(along, sequences) }
@@ -140,10 +139,10 @@ impl<R: GpuRuntime> Pass<'_, R> {
         })
     }
 
-    /// Returns the number of sequences that keeps every multiprocessor busy with one block per
-    /// sequence.
-    fn enough(&self) -> usize {
-        self.device.runtime().limits().multiprocessors as usize * 2
+    /// Whether so many sequences keep every multiprocessor busy with one block per sequence.
+    fn are_enough(&self, sequences: usize) -> bool {
+        let enough = self.device.runtime().limits().multiprocessors as usize * 2;
+        sizes::SCAN_ENOUGH.is_reached_or(sequences, enough)
     }
 
     /// # Safety
@@ -172,7 +171,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
             // tile.
             unsafe { launch.on(self.device, args![self.src, self.dst, to, rows]) }
         };
-        if n < LONG && (n < SPREAD || count >= self.enough()) {
+        let is_long = sizes::SCAN_LONG.is_reached(n);
+        if !is_long && (!sizes::SCAN_SPREAD.is_reached(n) || self.are_enough(count)) {
             return launch(ROWS, 1, DevicePtr(0));
         }
         let tiles = n.div_ceil(TILE);
@@ -246,7 +246,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         // SAFETY: the caller promises a valid source; the copy has the same number of elements.
         unsafe { copy_walk(self.device, size, self.src, dense.ptr(), copied(0, false))? };
         let part = Pass { src: dense.ptr(), dst: dense.ptr(), ..*self };
-        part.each_part(&place, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
+        part.each_part(&place, most_rows(n, &place), |part, sequences| {
             // SAFETY: in place: a thread reads its run before it writes it, and no other thread
             // reads it.
             unsafe { part.rows(n, sequences) }

@@ -8,9 +8,9 @@ mod rows;
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::launch::Launch;
 use crate::launch::elementwise::carrier;
-use crate::launch::index::{Dim, Divisor, IndexDims, push, split};
+use crate::launch::index::{Dim, Divisor, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -19,16 +19,9 @@ use rows::{Merge, Order, Output, Rows, Tiles};
 
 use crate::manifest::instances::sort::{MERGE, SMALL, TILE_LARGE, TILE_SMALL, key, large};
 
-/// The log2 of the words that a thread of a tile sorts, and the records of a stretch; must match
-/// network.cuh and merge.cu.
+/// The log2 of the words that a thread of a tile sorts; must match network.cuh.
 const EACH: u32 = 4;
-const STRETCH: usize = 256 * 7;
 const MERGE_THREADS: u32 = 256;
-/// The most blocks of one launch: with 256 threads each, there are fewer than 2^32 threads.
-const MOST_BLOCKS: usize = 1 << 23;
-/// The most records of the runs in one launch, if it has more than one row: 1 GiB for 8-byte
-/// records.
-const MOST_RECORDS: usize = 1 << 27;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
@@ -54,7 +47,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
-    if length > u32::MAX as usize && src.dtype().size_in_bytes() == 4 {
+    if src.dtype().size_in_bytes() == 4 && sizes::SORT_ROW.is_exceeded(length) {
         return Err(Error::new(
             ErrorKind::InvalidArgument,
             format!("{op} of {length} elements of {}: the GPU drivers sort rows of up to {}", src.dtype(), u32::MAX),
@@ -101,9 +94,18 @@ impl<R: GpuRuntime> Pass<'_, R> {
     /// Every element of the rows, and every result, must be allocated.
     unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
         let size = self.dtype.size_in_bytes();
-        let (variant, log) = if self.length <= 1 << SMALL { (TILE_SMALL, SMALL) } else { (TILE_LARGE, large(size)) };
-        let tiles = self.length.div_ceil(1 << log);
-        let most = if tiles == 1 { MOST_BLOCKS } else { (MOST_RECORDS / self.length).min(MOST_BLOCKS / tiles).max(1) };
+        let (variant, log) =
+            if sizes::SORT_SMALL.is_exceeded(self.length) { (TILE_LARGE, large(size)) } else { (TILE_SMALL, SMALL) };
+        let tiles = self.length.div_ceil(sizes::SORT_TILE.limit_or(self.length, 1 << log));
+        let all = count(rows);
+        let blocks = sizes::SORT_BLOCKS.limit(all.saturating_mul(tiles));
+        let most = match tiles {
+            1 => blocks,
+            _ => {
+                let records = sizes::SORT_RECORDS.limit(all.saturating_mul(self.length));
+                (records / self.length).min(blocks / tiles).max(1)
+            }
+        };
         split(rows, most, [0, 0], &mut |rows, [src, dst]| {
             let dst_size = if self.output == Output::Positions { DType::U32.size_in_bytes() } else { size };
             let part = Pass {
@@ -153,7 +155,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let left = of_row - 2 * (merged - 1) * run;
             let row_after = (merged - 1) * run_after + run_after.min(left);
             let last = merged == 1;
-            let stretches = run_after.div_ceil(STRETCH);
+            let stretches = run_after.div_ceil(sizes::SORT_STRETCH.limit(run_after));
             let merge = Merge {
                 rows,
                 runs: Divisor::new(merged),

@@ -2,10 +2,10 @@
 
 use crate::args;
 use crate::key::{Family, Key};
-use crate::launch::Launch;
 use crate::launch::element_walk::{dims, parts};
 use crate::launch::elementwise::carrier;
 use crate::launch::index::{Dim, Divisor, Index, count, push, split};
+use crate::launch::{Launch, sizes};
 use crate::manifest::instances::upsample::{ANY, BANDS, BILINEAR, NEAREST, width};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -16,8 +16,6 @@ use std::mem::offset_of;
 /// Rows of the result per thread: enough to read most rows of the source only once, and few enough
 /// to have many threads.
 const HEIGHT: usize = 8;
-/// The most units of one launch: a grid has fewer than 2^32 threads.
-const MOST: usize = 1 << 30;
 /// Must match elementwise.cuh.
 const BLOCK: u32 = 256;
 
@@ -137,8 +135,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         && dst_layout.dims()[column].is_multiple_of(pack)
         && steps.is_multiple_of(pack)
         && call.to.0.is_multiple_of((pack * dtype.size_in_bytes()) as u64)
-        && [rows, columns].iter().all(|s| s.from.max(s.to) < 1 << 31)
-        && (rows.to.div_ceil(HEIGHT as u64)).saturating_mul(columns.to) <= MOST as u64;
+        && !sizes::UPSAMPLE_SIDE.is_reached([rows, columns].map(|s| s.from.max(s.to)).into_iter().fold(0, u64::max) as usize)
+        && !sizes::UPSAMPLE.is_exceeded((rows.to.div_ceil(HEIGHT as u64)).saturating_mul(columns.to) as usize);
     if bands {
         return call.bands(rows, columns, src_row, dst_row);
     }
@@ -186,7 +184,9 @@ impl<R: GpuRuntime> Call<'_, R> {
         }
         let packs = columns.to as usize / width(dtype.size_in_bytes());
         let bands = (rows.to as usize).div_ceil(HEIGHT);
-        split(&planes, (MOST / (packs * bands)).max(1), [0, 0], &mut |planes, [src, dst]| {
+        let units = packs * bands;
+        let most = sizes::UPSAMPLE.limit(units.saturating_mul(count(&planes)));
+        split(&planes, (most / units).max(1), [0, 0], &mut |planes, [src, dst]| {
             let (from, to) = (self.from.at(dtype, src), self.to.at(dtype, dst));
             let units = (count(planes) * bands * packs) as u32;
             let bands = Bands {

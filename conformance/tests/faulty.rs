@@ -5,7 +5,7 @@ use isobit_conformance::case::{Case, Values};
 use isobit_conformance::cells::Cell;
 use isobit_conformance::regress;
 use isobit_conformance::report::{ResultRow, Status};
-use isobit_conformance::run::{CellDigests, CellRun, Fault, KnownResults, Options, Reference, run_cell};
+use isobit_conformance::run::{CellDigests, CellRun, Fault, KnownResults, Launches, Options, Reference, run_cell};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
     ErrorKind, Layout, Op, ReduceOp, Result, Shape, Src, Support, f16,
@@ -42,9 +42,33 @@ enum Flaw {
     Error,
     /// Reports the operation as unsupported.
     Refuses,
+    /// Writes a wrong element where small launches split the work.
+    SplitsWrongly,
+    /// Returns an error there.
+    CannotSplit,
 }
 
 static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static SMALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static DIFFERS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Launch code that splits work of more than this number of elements, if launches are small.
+const SPLIT: usize = 100;
+
+#[derive(Debug)]
+struct SplitLaunches;
+
+impl Launches for SplitLaunches {
+    fn set_small(&self, small: bool) -> bool {
+        SMALL.replace(small)
+    }
+    fn take_differs(&self) -> bool {
+        DIFFERS.take()
+    }
+}
 
 #[derive(Debug, Clone)]
 struct Faulty(Flaw);
@@ -116,7 +140,13 @@ fn spoil(dst: &mut FaultyStorage, layout: &Layout, compute: impl FnOnce(&mut Cpu
     match dst.device.0 {
         Flaw::Error => return Err(Error::new(ErrorKind::LibraryFailure, "the library gave up")),
         Flaw::PanicsOnEmpty if count == 0 => panic!("division by zero"),
+        Flaw::CannotSplit if count > SPLIT && SMALL.get() => {
+            return Err(Error::new(ErrorKind::LibraryFailure, "too many blocks"));
+        }
         _ => {}
+    }
+    if count > SPLIT {
+        DIFFERS.set(true);
     }
     compute(&mut dst.inner)?;
     match (dst.device.0, last) {
@@ -134,6 +164,7 @@ fn spoil(dst: &mut FaultyStorage, layout: &Layout, compute: impl FnOnce(&mut Cpu
         (Flaw::Racy, Some(last)) if count > 100 && COUNTER.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) => {
             add_one_to_byte(&mut dst.inner, last);
         }
+        (Flaw::SplitsWrongly, Some(last)) if count > SPLIT && SMALL.get() => add_one_to_byte(&mut dst.inner, last),
         (Flaw::LostSign | Flaw::OneUlp, Some(_)) => {
             if let Some(values) = dst.inner.as_mut_slice::<f32>() {
                 for i in layout.strided_index() {
@@ -206,7 +237,13 @@ impl BackendStorage for FaultyStorage {
 
 fn run(flaw: Flaw, op: &str, dtype: &str) -> CellRun {
     let cell = Cell::find(op, dtype, None).unwrap();
-    run_cell(&Faulty(flaw), "faulty:0", cell, &Options::new(0, 64), |_| {})
+    run_cell(&Faulty(flaw), "faulty:0", cell, &options(flaw, 0, 64), |_| {})
+}
+
+fn options(flaw: Flaw, seed: u64, cases: u64) -> Options {
+    let splits = matches!(flaw, Flaw::SplitsWrongly | Flaw::CannotSplit);
+    let launches = splits.then(|| Arc::new(SplitLaunches) as Arc<dyn Launches>);
+    Options { launches, ..Options::new(seed, cases) }
 }
 
 /// Checks that the flaw fails with a small case of the expected kind, and fails again when only
@@ -225,7 +262,7 @@ fn caught(flaw: Flaw, op: &str, dtype: &str, kind: &str) -> (Case, ResultRow) {
     let saved = regress::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(saved, std::slice::from_ref(&failure), "saved once, and read back as it was");
     let cell = failure.case.cell().unwrap();
-    let options = Options { first: regress::cases(saved), replay_only: true, ..Options::new(1, 1) };
+    let options = Options { first: regress::cases(saved), replay_only: true, ..options(flaw, 1, 1) };
     let again = run_cell(&Faulty(flaw), "faulty:0", cell, &options, |_| {});
     assert_eq!((again.row.status, again.row.cases), (Status::Fail, 1), "{flaw:?} is not replayed");
     assert_eq!(run_cell(&Faulty(Flaw::None), "faulty:0", cell, &options, |_| {}).row.status, Status::Pass);
@@ -314,6 +351,16 @@ fn panics_errors_and_refusals_are_failures() {
     let refused = run(Flaw::Refuses, "exp", "f16");
     assert_eq!((refused.row.status, refused.row.cases), (Status::Fail, 0));
     assert!(refused.row.reason.unwrap().contains("not on a day like this"));
+}
+
+#[test]
+fn a_result_that_depends_on_the_division_into_launches_is_caught() {
+    let (case, row) = caught(Flaw::SplitsWrongly, "add", "f32", "launch_dependent");
+    assert_eq!(elements(&case), SPLIT + 1, "{case:?}");
+    assert!(row.worst.unwrap().contains("small launches change it at index 100 "));
+    assert_eq!((row.repeatable, row.failed < row.cases / 2), (Some(true), true), "one case in three runs with them");
+    let (_, row) = caught(Flaw::CannotSplit, "exp", "f32", "error");
+    assert!(row.worst.unwrap().contains("with small launches: LibraryFailure"));
 }
 
 /// Like [`run`], but with the CPU's result for each case already known.

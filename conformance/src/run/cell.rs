@@ -4,8 +4,8 @@
 use super::check::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::digest::{CellDigests, KnownResults};
 use super::fault::Fault;
-use super::shrink::shrink;
 use super::launches::Launches;
+use super::shrink::shrink;
 use super::watch::Watch;
 use crate::case::{Case, LayoutKind};
 use crate::cells::Cell;

@@ -153,7 +153,7 @@ sizes! {
     /// threads.
     SCAN_TILES = Size::adjusted("scan.tiles", 1 << 23, 64);
     /// The same for the columns kernel.
-    SCAN_COLUMNS = Size::adjusted("scan.columns", 1 << 26, 256);
+    SCAN_COLUMNS = Size::adjusted("scan.columns", 1 << 26, 16);
 
     /// Elements per segment of a reduction; determines the result.
     REDUCE_SEGMENT = Size::fixed("reduce.segment", 65_536);
@@ -191,7 +191,7 @@ sizes! {
     /// computed separately if there are few blocks.
     MATMUL_BLOCKS = Size::adjusted("matmul.blocks", 1 << 23, 4);
     /// The most blocks with which segments are computed separately.
-    MATMUL_APART = Size::adjusted("matmul.apart", (1 << 23) - 1, 5);
+    MATMUL_APART = Size::adjusted("matmul.apart", (1 << 23) - 1, 3);
     /// The number of blocks that fill the device without segments of their own.
     MATMUL_ENOUGH = Size::of_device("matmul.enough", 4);
 
@@ -245,12 +245,12 @@ sizes! {
     /// The most ids that one block takes, if it holds a line.
     GATHER_STAGED_PART = Size::varying("gather.staged_part");
     /// The most blocks of a launch that hold lines, so that threads stay below 2^32.
-    GATHER_BLOCKS = Size::adjusted("gather.blocks", (1 << 24) - 1, 2);
+    GATHER_BLOCKS = Size::adjusted("gather.blocks", (1 << 24) - 1, 1);
 
     /// The number of sources or destinations from which they cannot be sorted.
-    SCATTER_SORTED = Size::adjusted("scatter.sorted", (1 << 31) - 1, 8192);
+    SCATTER_SORTED = Size::adjusted("scatter.sorted", (1 << 31) - 1, 65_600);
     /// The most ranges of a line's destinations for which every range reads all ids of the line.
-    SCATTER_RANGES = Size::fixed("scatter.ranges", 8);
+    SCATTER_RANGES = Size::adjusted("scatter.ranges", 8, 2);
     /// The most sources per line that a block processes quickly, even if there are few blocks.
     SCATTER_SHORT = Size::adjusted("scatter.short", 8192, 256);
     /// The number of blocks that keeps every multiprocessor busy.
@@ -266,7 +266,7 @@ sizes! {
     /// The most sources and destinations of one sort.
     SORTED = Size::adjusted("sorted.sources", (1 << 31) - 1, 2048);
     /// The most blocks of a launch that moves sorted sources, so that threads stay below 2^32.
-    SORTED_BLOCKS = Size::adjusted("sorted.blocks", (1 << 24) - 1, 16);
+    SORTED_BLOCKS = Size::adjusted("sorted.blocks", (1 << 24) - 1, 4);
     /// Tiles whose counts of a digit are summed in one step.
     RADIX_TILES = Size::adjusted("radix_sort.tiles", 256, 2);
 
@@ -281,7 +281,7 @@ sizes! {
     /// The distance from which a tile cannot hold the positions of several images.
     CONV_FAR = Size::adjusted("conv.far", 1 << 31, 512);
     /// The most blocks with which segments are computed separately.
-    CONV_APART = Size::adjusted("conv.apart", (1 << 23) - 1, 6);
+    CONV_APART = Size::adjusted("conv.apart", (1 << 23) - 1, 3);
     /// The number of blocks that fill the device without segments of their own.
     CONV_ENOUGH = Size::of_device("conv.enough", 4);
     /// The positions that a dimension may span.

@@ -19,5 +19,6 @@ pub mod queue;
 mod race;
 pub mod schedule;
 pub mod settings;
+pub mod undefined;
 pub mod vector;
 pub mod watch;

@@ -50,7 +50,8 @@ fn no_launch_code_has_a_limit_of_its_own() {
         let code = text.split("#[cfg(test)]").next().unwrap();
         for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
             let name = line.split_once("const ").and_then(|(_, rest)| rest.split_once(": usize")).map(|(name, _)| name);
-            let is_limit = name.is_some_and(|name| name.starts_with("MOST") || name.ends_with("_FROM") || name == "SIDE");
+            let is_limit =
+                name.is_some_and(|name| name.starts_with("MOST") || name.ends_with("_FROM") || name == "SIDE");
             let shift = line.split_once("1 << ").map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
             let is_large = shift.is_some_and(|digits| digits.collect::<String>().parse().is_ok_and(|n: u32| n > 16));
             let is_divisor = file.ends_with("index.rs");

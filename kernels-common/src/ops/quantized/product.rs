@@ -154,10 +154,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
             QActivations::Q8_1 if self.m == 1 || (self.ids.is_some() && self.are_few()) => {
                 vector(VECTOR_INT, 1, SEGMENTS_INT)
             }
-            QActivations::Q8_1 if self.ids.is_none() && !sizes::QUANTIZED_INT_ROWS.is_exceeded(self.m) => vector(VECTOR_INT_4, 4, SEGMENTS_INT_4),
+            QActivations::Q8_1 if self.ids.is_none() && !sizes::QUANTIZED_INT_ROWS.is_exceeded(self.m) => {
+                vector(VECTOR_INT_4, 4, SEGMENTS_INT_4)
+            }
             QActivations::Q8_1 => Kernel { variant: TILE, m: TILE_M, n: TILE_N, threads: TILE_THREADS },
         };
-        let own = kernel.variant == VECTOR_FLOAT || (kernel.variant == VECTOR_INT && !sizes::QUANTIZED_OWN_ROWS.is_exceeded(self.m));
+        let own = kernel.variant == VECTOR_FLOAT
+            || (kernel.variant == VECTOR_INT && !sizes::QUANTIZED_OWN_ROWS.is_exceeded(self.m));
         if own {
             // SAFETY: the caller promises that all operands are allocated: the rows of the result,
             // one row of activations per `repeat` rows of the result, an id for each row of the

@@ -135,7 +135,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         && dst_layout.dims()[column].is_multiple_of(pack)
         && steps.is_multiple_of(pack)
         && call.to.0.is_multiple_of((pack * dtype.size_in_bytes()) as u64)
-        && !sizes::UPSAMPLE_SIDE.is_reached([rows, columns].map(|s| s.from.max(s.to)).into_iter().fold(0, u64::max) as usize)
+        && !sizes::UPSAMPLE_SIDE
+            .is_reached([rows, columns].map(|s| s.from.max(s.to)).into_iter().fold(0, u64::max) as usize)
         && !sizes::UPSAMPLE.is_exceeded((rows.to.div_ceil(HEIGHT as u64)).saturating_mul(columns.to) as usize);
     if bands {
         return call.bands(rows, columns, src_row, dst_row);

@@ -50,7 +50,7 @@ enum Status {
 }
 
 /// The first row of the accumulation registers.
-const ACCUMULATION: usize = 256;
+pub(super) const ACCUMULATION: usize = 256;
 
 impl Groups for Group<'_> {
     type State = GroupState;

@@ -1,9 +1,10 @@
 //! The initial registers of a wave, as specified in LLVM's AMDGPUUsage ("Initial Kernel Execution
 //! State").
 
-use super::group::Group;
-use crate::exec::Wave;
+use super::group::{ACCUMULATION, Group};
+use crate::exec::{Row, Wave};
 use crate::isa::sreg;
+use isobit_simgpu_core::undefined;
 
 impl Group<'_> {
     /// Sets up wave `wave` of the group at `at`.
@@ -19,7 +20,12 @@ impl Group<'_> {
         state.partial.clear();
         state.scc = false;
         state.next = self.kernel.entry;
+        // NULL, M0 and the trap temporaries stay zero. Vector registers that the kernel does not
+        // have keep what they had.
         state.s = [0; 128];
+        state.s[..=usize::from(sreg::VCC_HI)].fill(undefined::WORD);
+        let rows = (self.kernel.vgprs as usize).min(ACCUMULATION);
+        state.v[..rows].fill(Row::splat(undefined::WORD));
         state.set_exec(state.live);
         let property = |bit: u16| setup.properties >> bit & 1 == 1;
         let mut next = 0;

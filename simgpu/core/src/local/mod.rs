@@ -11,6 +11,7 @@ use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::atomic_order::Order;
 use crate::race::{Earlier, excused};
+use crate::undefined;
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
 use std::ops::Range;
@@ -45,9 +46,9 @@ impl Local {
         self.bytes = bytes;
         self.solo = waves == 1;
         let words = bytes.div_ceil(8);
-        if self.words.len() < words {
-            self.words.resize(words, 0);
-        }
+        // What an earlier group left there is as undefined, but not the same in every run.
+        self.words.clear();
+        self.words.resize(words, undefined::DOUBLE);
         // A granule may be as small as a byte.
         self.record.reset(words * 8);
         self.init.clear();

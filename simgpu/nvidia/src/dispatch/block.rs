@@ -15,6 +15,7 @@ use isobit_simgpu_core::engine::coordinates;
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
 use isobit_simgpu_core::schedule::{Groups, Progress, Stuck, Turn};
+use isobit_simgpu_core::undefined;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -147,13 +148,13 @@ impl Grid<'_> {
     fn start_warp(&self, warp: &mut Warp, number: u32, live: u32) {
         let program = &*self.kernel.program;
         if warp.rows.len() < program.rows {
-            warp.rows.resize(program.rows, Row::ZERO);
+            warp.rows.resize(program.rows, Row::UNDEFINED);
         }
-        for row in &program.zeroed {
-            warp.rows[*row as usize] = Row::ZERO;
+        for row in &program.undefined {
+            warp.rows[*row as usize] = Row::UNDEFINED;
         }
         warp.predicates.clear();
-        warp.predicates.resize(program.predicates, 0);
+        warp.predicates.resize(program.predicates, undefined::WORD);
         (warp.active, warp.live, warp.pc, warp.limit) = (live, live, 0, usize::MAX);
         (warp.number, warp.epoch, warp.patience) = (number, 0, [PATIENCE; 2]);
         warp.others.clear();

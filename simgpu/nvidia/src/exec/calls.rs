@@ -85,7 +85,8 @@ pub struct Callee {
     /// The bytes of its frame that count for the limit: local variables, and values that cards do
     /// not pass in registers.
     pub counted: u32,
-    /// The registers that some path reads before it writes them: they start as zeros.
+    /// The registers that some path reads before it writes them: they start with
+    /// the contents of undefined registers.
     pub undefined: Vec<Slot>,
     /// Where the results are in the frame.
     pub results: std::ops::Range<u32>,

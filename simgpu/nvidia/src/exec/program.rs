@@ -132,9 +132,9 @@ pub struct Program {
     pub constants: Vec<Row>,
     /// Register rows per warp.
     pub rows: usize,
-    /// Rows that some path reads before it writes them. These rows start as zeros; the other rows
-    /// keep their old contents.
-    pub zeroed: Vec<u32>,
+    /// Rows that some path reads before it writes them. These rows start with the contents of
+    /// undefined registers; the other rows keep their old contents.
+    pub undefined: Vec<u32>,
     /// Predicates per warp.
     pub predicates: usize,
     /// The basic blocks, in the order of their steps. The last one of each body only ends the

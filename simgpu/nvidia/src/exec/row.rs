@@ -1,6 +1,8 @@
 //! A register: one word for each lane of a warp. A 64-bit register is two consecutive rows that are
 //! read as 32 double words; a 16-bit register uses the first half of a row.
 
+use isobit_simgpu_core::undefined;
+
 /// Threads per warp.
 pub const LANES: usize = 32;
 
@@ -12,6 +14,8 @@ pub struct Row(pub [u32; LANES]);
 impl Row {
     /// Zeros.
     pub const ZERO: Self = Self([0; LANES]);
+    /// What a row holds that nothing has written.
+    pub const UNDEFINED: Self = Self([undefined::WORD; LANES]);
 }
 
 /// Returns a mask of the lanes whose word has its sign bit set.

@@ -14,6 +14,7 @@ use super::program::Program;
 use super::row::LANES;
 use super::warp::Warp;
 use crate::module::MOST_DECLARED;
+use isobit_simgpu_core::undefined;
 
 #[cfg(test)]
 mod tests;
@@ -161,12 +162,12 @@ impl Warp {
         match slot.bits {
             0 => {
                 let predicate = &mut self.predicates[slot.place.index()];
-                *predicate = *predicate & !(1 << lane) | value[0] << lane;
+                *predicate = *predicate & !(1 << lane) | (value[0] & 1) << lane;
             }
             16 => {
                 let word = &mut self.rows[slot.place.index()].0[lane / 2];
                 let shift = 16 * (lane % 2);
-                *word = *word & !(0xffff << shift) | value[0] << shift;
+                *word = *word & !(0xffff << shift) | (value[0] & 0xffff) << shift;
             }
             _ => words(slot, lane).zip(value).for_each(|((row, at), word)| self.rows[row].0[at] = *word),
         }
@@ -201,7 +202,7 @@ impl Warp {
                 self.private.copy(lane, here(argument, own), base + argument.there, argument.bytes);
             }
             self.rows[calls.frame.index()].0[lane] = base;
-            callee.undefined.iter().for_each(|slot| self.put_back(slot, lane, &[0; 4]));
+            callee.undefined.iter().for_each(|slot| self.put_back(slot, lane, &[undefined::WORD; 4]));
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ pub struct Allocation {
     /// Number of predicates.
     pub predicates: u32,
     /// Rows that some path reads before it writes them.
-    pub zeroed: Vec<u32>,
+    pub undefined: Vec<u32>,
 }
 
 /// The register widths that have separate pools, with the rows that a register takes. In a row of
@@ -77,12 +77,12 @@ impl Assigned {
             } else {
                 *place = first[pool] + *place * WIDTHS[pool].1;
                 if interval.undefined {
-                    done.zeroed.extend(*place..*place + WIDTHS[pool].1);
+                    done.undefined.extend(*place..*place + WIDTHS[pool].1);
                 }
             }
         }
-        done.zeroed.sort_unstable();
-        done.zeroed.dedup();
+        done.undefined.sort_unstable();
+        done.undefined.dedup();
         done
     }
 }

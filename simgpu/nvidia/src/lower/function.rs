@@ -69,7 +69,7 @@ pub fn lower<'a>(
     let main = Prepared::new(kernel.body).map_err(|why| named(&kernel, why))?;
     let places = main.assigned.place(&kernel.body.registers, &main.assigned.made, 0, 0);
     let (rows, predicates) = (places.rows, places.predicates);
-    let mut emitted = Emitted { zeroed: places.zeroed.clone(), ..Emitted::default() };
+    let mut emitted = Emitted { undefined: places.undefined.clone(), ..Emitted::default() };
     let calling = |sites: &'a [Site]| Calling {
         sites,
         reach: calls::reach(functions, sites, framed),
@@ -104,9 +104,9 @@ pub fn lower<'a>(
     if !kernel.sites.is_empty() {
         emitted.program.calls.finish(functions.known());
     }
-    let Emitted { mut program, calls, zeroed, predicates, .. } = emitted;
+    let Emitted { mut program, calls, undefined, predicates, .. } = emitted;
     calls::link(&mut program, &calls);
-    (program.rows, program.predicates, program.zeroed) = (registers as usize, predicates, zeroed);
+    (program.rows, program.predicates, program.undefined) = (registers as usize, predicates, undefined);
     Ok(Lowered { program, registers })
 }
 
@@ -139,7 +139,7 @@ struct Emitted {
     constants: HashMap<(u64, u32), u32>,
     /// The steps that call, with the numbers of their sites in the program.
     calls: Vec<(usize, usize)>,
-    zeroed: Vec<u32>,
+    undefined: Vec<u32>,
     predicates: usize,
 }
 

@@ -7,6 +7,7 @@ use crate::isa::Arch;
 use isobit_simgpu_core::check::part::Part;
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
+use isobit_simgpu_core::undefined;
 use std::hash::{Hash, Hasher};
 
 /// The scalar register with the end of the stack, in LLVM's calling convention.
@@ -38,7 +39,8 @@ impl Private {
     pub fn reset(&mut self, bytes_per_lane: u32, lanes: usize) {
         self.bytes_per_lane = bytes_per_lane.next_multiple_of(8);
         let all = self.bytes_per_lane as usize * lanes;
-        self.words.resize(all / 8, 0);
+        self.words.clear();
+        self.words.resize(all / 8, undefined::DOUBLE);
         self.init.clear();
         self.init.resize(all, 0);
     }

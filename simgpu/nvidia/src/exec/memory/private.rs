@@ -11,6 +11,7 @@ use crate::exec::{Env, LANES, Warp};
 use isobit_simgpu_core::check::Access;
 use isobit_simgpu_core::check::part::Part;
 use isobit_simgpu_core::finding::{Finding, FindingKind};
+use isobit_simgpu_core::undefined;
 use std::hash::{Hash, Hasher};
 
 /// Local memory; the bytes of each thread are contiguous.
@@ -43,7 +44,8 @@ impl Private {
     pub fn reset(&mut self, bytes: u32) {
         (self.bytes, self.own, self.ends) = (bytes as usize, bytes, [bytes; LANES]);
         self.common = (u32::MAX, bytes);
-        self.words.resize(self.stride() / 16 * LANES, 0);
+        self.words.clear();
+        self.words.resize(self.stride() / 16 * LANES, undefined::QUAD);
         self.written.clear();
         self.written.resize(self.bytes, 0);
     }
@@ -94,7 +96,7 @@ impl Private {
         // Twice the size, so that a deep recursion does not move everything at each call.
         self.bytes = (bytes as usize).max(2 * old).next_multiple_of(16);
         let wide = self.stride();
-        self.words.resize(wide / 16 * LANES, 0);
+        self.words.resize(wide / 16 * LANES, undefined::QUAD);
         for lane in (1..LANES).rev() {
             self.words.copy_within(lane * stride / 16..(lane + 1) * stride / 16, lane * wide / 16);
         }

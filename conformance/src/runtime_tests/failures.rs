@@ -4,7 +4,7 @@
 use super::capture_errors;
 use super::case::{Case, Checked, ensure, fails};
 use isobit_hal::{
-    BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, KernelSource, Layout, Matmul, Op, Reduce,
+    BackendDevice, BackendStorage, BinaryOp, DType, Dims, Error, ErrorKind, KernelSource, Layout, Matmul, Op, Reduce,
     ReduceOp, Result, Scalar, Shape, Src,
 };
 
@@ -72,9 +72,15 @@ fn beyond<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
 }
 
 fn overlap<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
-    let (src, mut dst) = (vector(case, 4, DType::F32)?, vector(case, 1, DType::F32)?);
-    let layout = Layout::contiguous([4]);
-    let one = Layout::contiguous([1]).broadcast_as([4])?;
+    // Rows that share some of their elements, or all of them; two rows are the fewest that can.
+    let (rows, n) = ([2, 2, 2, 3, 5][case.between(0, 4)], case.between(1, 9));
+    let step = case.between(0, n - 1);
+    let (src, mut dst) = (vector(case, rows * n, DType::F32)?, vector(case, (rows - 1) * step + n, DType::F32)?);
+    let (mut layout, mut one) =
+        (Layout::contiguous([rows, n]), Layout::new([rows, n], Dims::from_slice(&[step, 1]), 0)?);
+    if case.between(0, 1) == 1 {
+        (layout, one) = (layout.transpose(0, 1)?, one.transpose(0, 1)?);
+    }
     let copied = D::Storage::copy_into(Src::Storage(&src, &layout), &mut dst, &one);
     context(&fails(copied, ErrorKind::InvalidArgument, &["overlaps itself"])?, "copy_strided_src", 1)
 }

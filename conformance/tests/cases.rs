@@ -76,10 +76,24 @@ fn shapes_reach_the_edges() {
     for rank in 0..=6 {
         assert!(shapes.iter().any(|s| s.len() == rank), "no case of rank {rank}");
     }
+    assert!(shapes.iter().any(|s| s.len() > 8), "no case has more dimensions than kernels walk");
     for size in [0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257] {
         assert!(shapes.iter().any(|s| s.contains(&size)), "no case has a dimension of {size}");
     }
     assert!(shapes.iter().any(|s| s.iter().product::<usize>() > 10_000));
+}
+
+/// Rows of some operands begin at aligned addresses and end raggedly.
+#[test]
+fn some_rows_have_an_aligned_pitch_and_a_ragged_width() {
+    let cell = Cell::find("exp", "f32", None).unwrap();
+    let ragged = (0..256).filter(|&i| {
+        let case = generate::case(0, cell, i);
+        let row = case.dst.0.iter().zip(&case.shape).max_by_key(|(d, _)| d.order);
+        let is_row = |n: usize, pitch: usize| n % 4 != 0 && pitch.is_multiple_of(4) && n > 1;
+        row.is_some_and(|(d, &n)| d.step == 1 && d.before == 0 && d.after > 0 && is_row(n, n + d.after))
+    });
+    assert!(ragged.count() > 3);
 }
 
 /// The reference accepts every case: all are well formed, and the CPU writes the whole result,

@@ -376,6 +376,37 @@ mod tests {
     }
 
     #[test]
+    fn ties_are_decided_by_bits_anywhere() {
+        let (f, h) = (format_of(DType::F64).unwrap(), format_of(DType::F16).unwrap());
+        let bits = Values::Drawn { dist: Dist::Ties, seed: 3 }.bits(DType::F64, 4096);
+        let of_tie = |b: &u64| {
+            let value = f.to_f64(*b);
+            let error = (half::f16::from_f64(value).to_f64() - value).abs() / h.ulp_at(value);
+            (h.min_exponent()..h.max_exponent()).contains(&(value.abs().log2() as i32)).then_some(0.5 - error)
+        };
+        let offsets: Vec<f64> = bits.iter().filter_map(of_tie).collect();
+        assert!(offsets.iter().filter(|&&o| o == 0.0).count() > 10);
+        assert!(offsets.iter().filter(|&&o| 0.0 < o && o < 1e-6).count() > 10, "the last bits decide");
+    }
+
+    #[test]
+    fn some_blocks_differ_in_one_element_and_zeros_are_negative() {
+        let bits = Values::Drawn { dist: Dist::Alike, seed: 3 }.bits(DType::F32, 32 * 256);
+        let unlike = |block: &[u64]| block.iter().zip(&bits[..32]).filter(|(a, b)| a != b).count();
+        let counts: Vec<usize> = bits.chunks(32).map(unlike).collect();
+        assert!(counts.iter().filter(|&&n| n == 0).count() > 200 && counts.contains(&1), "{counts:?}");
+        let zeros = Values::Drawn { dist: Dist::NegativeZeros, seed: 3 }.bits(DType::F32, 2);
+        assert_eq!(zeros.iter().map(|&b| f32::from_bits(b as u32)).sum::<f32>().to_bits(), (-0.0f32).to_bits());
+    }
+
+    #[test]
+    fn some_ids_are_in_range_in_their_low_half_alone() {
+        let ids = Values::Drawn { dist: Dist::Ids { below: 9, wild: true }, seed: 3 }.bits(DType::I64, 1024);
+        let low = |&&id: &&u64| id >> 32 != 0 && id >> 63 == 0 && (id as u32) < 9;
+        assert!(ids.iter().filter(low).count() > 5);
+    }
+
+    #[test]
     fn halfway_values_lie_between_two_of_a_narrower_format() {
         let f = format_of(DType::F32).unwrap();
         let bits = Values::Drawn { dist: Dist::Halfway, seed: 3 }.bits(DType::F32, 4096);

@@ -57,6 +57,15 @@ pub struct Args {
     #[arg(long)]
     pub exhaustive: bool,
 
+    /// Run the set for real cards instead: operations on tensors beyond 4 GiB, 2^31 and 2^32
+    /// elements. What does not fit the card's memory is reported as unsupported.
+    #[arg(long, conflicts_with_all = ["cases", "quick", "exhaustive", "case", "replay", "compare", "against", "matrix", "submit"])]
+    pub huge: bool,
+
+    /// Make everything in that set so many times smaller, to test the set itself.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "huge", hide = true)]
+    pub huge_scale: u64,
+
     /// Folder for report.json, report.html, junit.xml, digests.json and the saved failures.
     #[arg(long, value_name = "DIR", default_value = "target/conformance")]
     pub out: PathBuf,

@@ -1,6 +1,7 @@
 //! Runs the groups of a device, on both sides of a worker process. The worker runs the groups one
 //! after the other. If a group kills or hangs its worker, this side fails the group in the case
-//! that did it, and a new worker runs the remaining groups.
+//! that did it, and a new worker runs the remaining groups. The sets of huge tensors run in the same
+//! way.
 
 use super::args::Args;
 use super::devices;
@@ -89,9 +90,31 @@ pub fn work(
     Ok(())
 }
 
-fn job<'a>(args: &Args, groups: impl IntoIterator<Item = &'a Group>) -> GroupJob {
-    let names = groups.into_iter().map(|g| g.name().to_string()).collect();
-    GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case, fail_fast: args.fail_fast }
+/// What a worker runs one after the other, each with a row of the report.
+pub trait Piece: Sized {
+    /// Returns its run on a device in which nothing has run yet.
+    fn not_run(&self, id: &str) -> GroupRun;
+    /// Marks a run of it as failed in a case.
+    fn fail(&self, run: &mut GroupRun, seed: u64, index: u64, why: &str);
+    /// Returns the job that runs the pieces that are left.
+    fn job(args: &Args, left: &VecDeque<Self>) -> Job;
+}
+
+impl Piece for Group {
+    fn not_run(&self, id: &str) -> GroupRun {
+        GroupRun::new(*self, id)
+    }
+
+    fn fail(&self, run: &mut GroupRun, seed: u64, index: u64, why: &str) {
+        run.fail(seed, index, why, &[]);
+    }
+
+    fn job(args: &Args, left: &VecDeque<Self>) -> Job {
+        let names = left.iter().map(|g| g.name().to_string()).collect();
+        let groups = GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case, fail_fast: args.fail_fast };
+        let options = isobit_conformance::run::Options::new(args.seed, 0);
+        Job { groups: Some(groups), ..Job::of(std::iter::empty(), &options) }
+    }
 }
 
 /// Runs the groups of the CPU, in this process.
@@ -148,20 +171,22 @@ fn repeat_variables(run: &mut GroupRun) {
     commands.flatten().for_each(|command| command.insert_str(0, &variables));
 }
 
-/// Runs the groups in one worker after the other until each has ended.
-fn listen(
+/// Runs the groups, or other pieces, in one worker after the other until each has ended.
+///
+/// # Errors
+/// Fails if a worker cannot be started again.
+pub fn listen<P: Piece>(
     args: &Args,
     id: &str,
-    mut left: VecDeque<Group>,
-    start: impl Fn() -> Result<Worker>,
+    mut left: VecDeque<P>,
+    mut start: impl FnMut() -> Result<Worker>,
     (progress, fast): (&Progress, &FailFast),
 ) -> Result<Outcome> {
     let mut out = Outcome::default();
     let patience = Duration::from_secs(args.timeout.max(1));
     while !left.is_empty() && !fast.stopped() {
         let mut worker = start()?;
-        let options = isobit_conformance::run::Options::new(args.seed, 0);
-        worker.give(&Job { groups: Some(job(args, &left)), ..Job::of(std::iter::empty(), &options) })?;
+        worker.give(&P::job(args, &left))?;
         let (mut case, mut since, mut executed) = (None, Instant::now(), 0);
         let why = loop {
             if fast.stopped() {
@@ -188,11 +213,11 @@ fn listen(
             }
         };
         out.executed += executed;
-        if let (Some(why), Some(group)) = (why, left.pop_front()) {
-            let mut run = GroupRun::new(group, id);
+        if let (Some(why), Some(piece)) = (why, left.pop_front()) {
+            let mut run = piece.not_run(id);
             let index = case.unwrap_or(0);
             run.row.cases = index + 1;
-            run.fail(args.seed, index, &why, &[]);
+            piece.fail(&mut run, args.seed, index, &why);
             progress.step(&run.row);
             fast.saw(&run.row);
             out.runs.push(run);

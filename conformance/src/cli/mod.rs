@@ -11,6 +11,7 @@ mod digest_diff;
 mod execute;
 mod fail_fast;
 mod groups;
+mod huge;
 mod launches;
 mod matrix;
 mod merge_runs;

@@ -5,7 +5,7 @@ use super::args::Args;
 use super::execute::Selected;
 use super::fail_fast::FailFast;
 use super::merge_runs::{self, Run};
-use super::{build, execute, save, select};
+use super::{build, execute, huge, save, select};
 use anyhow::{Context, Result, bail};
 use isobit_conformance::report::terminal::{View, terminal};
 use isobit_conformance::report::{self, DeviceRow, Finding, Memory, NotRun, Report, ResultRow, SCHEMA};
@@ -67,7 +67,7 @@ impl Found {
 /// Runs, writes the report and prints it. Returns true if everything passed.
 pub fn main(args: &Args) -> Result<bool> {
     let started = Instant::now();
-    let (mut cells, mut groups) = select::all(args)?;
+    let (mut cells, mut groups) = if args.huge { Default::default() } else { select::all(args)? };
     let mut options = Options::new(args.seed, args.case_count());
     let mut asked = args.devices.clone();
     if let Some(file) = &args.replay {
@@ -100,12 +100,17 @@ pub fn main(args: &Args) -> Result<bool> {
     if !joined_alone {
         let fast = FailFast::new(args.fail_fast);
         options.fail_fast = args.fail_fast;
-        let selected = Selected { cells: &cells, groups: &groups, fast: &fast };
-        execute::run_devices(args, &asked, &selected, &options, &mut found)?;
+        match args.huge {
+            true => huge::run_devices(args, &asked, &fast, &mut found)?,
+            false => {
+                let selected = Selected { cells: &cells, groups: &groups, fast: &fast };
+                execute::run_devices(args, &asked, &selected, &options, &mut found)?;
+            }
+        }
         let devices = std::mem::take(&mut found.digests);
         let digests =
             Digests { schema: SCHEMA, seed: options.seed, cases: options.cases, build: build::info(), devices };
-        if !options.replay_only {
+        if !options.replay_only && !args.huge {
             let path = args.out.join(Digests::FILE);
             std::fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
             digests.write(&path).with_context(|| format!("cannot write {}", path.display()))?;

@@ -3,6 +3,7 @@
 
 use super::args::WorkerArgs;
 use super::groups::{self, GroupEvent, GroupJob};
+use super::huge::{self, HugeJob};
 use super::pool::{Event, run_cells, threads};
 use super::simulator::Simulator;
 use super::{devices, launches, matrix};
@@ -38,6 +39,8 @@ pub struct Job {
     pub then: Option<Then>,
     /// The groups to run instead of cells, if any.
     pub groups: Option<GroupJob>,
+    /// The sets of huge tensors to run instead of cells, if any.
+    pub huge: Option<HugeJob>,
     /// The CPU's results for the cells, if the CPU has already run.
     pub known: Vec<CellDigests>,
     /// End at the first failure.
@@ -59,6 +62,7 @@ impl Job {
             then: None,
             groups: None,
             fail_fast: options.fail_fast,
+            huge: None,
         }
     }
 }
@@ -135,6 +139,11 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     if let Some(job) = job.groups {
         groups::work(&device, &args.device, &job, simulator, &tell)?;
         tell(Message::Launches(launches::sizes()));
+        tell(Message::Finished);
+        return Ok(());
+    }
+    if let Some(job) = job.huge {
+        huge::work(&device, &args.device, &job, simulator, &tell)?;
         tell(Message::Finished);
         return Ok(());
     }

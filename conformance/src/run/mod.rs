@@ -11,6 +11,7 @@ mod launches;
 mod shrink;
 mod watch;
 
+pub(crate) use buffer::pack;
 pub use cell::{CellRun, Failure, Options, run_cell};
 pub use check::{Bench, CaseRun, Reference, run_case};
 pub use digest::{CellDigests, DeviceDigests, Digests, KnownResult, KnownResults, result_digest};

@@ -32,7 +32,7 @@ pub(crate) type Checked<T = ()> = std::result::Result<T, Failed>;
 macro_rules! ensure {
     ($holds:expr, $($words:tt)+) => {
         if !$holds {
-            return Err($crate::runtime_tests::case::Failed::new(format!($($words)+)));
+            return Err($crate::runtime_tests::case::Failed::new(format!($($words)+)).into());
         }
     };
 }

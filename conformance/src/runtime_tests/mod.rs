@@ -19,7 +19,7 @@
 //! ```
 
 mod capture_errors;
-mod case;
+pub(crate) mod case;
 mod counters;
 mod errors;
 mod events;

@@ -12,6 +12,7 @@ pub mod compare;
 mod family;
 pub mod generate;
 pub mod golden;
+mod hard;
 pub mod huge;
 pub mod launch_sizes;
 pub mod regress;

@@ -1,7 +1,7 @@
-//! Checks the f64 recipes against the committed table of true values,
-//! `conformance/golden/f64_truth.bin`.
+//! Checks the f64 recipes against the committed tables of true values,
+//! `conformance/golden/f64_truth.bin` for ordinary inputs and `f64_hard.bin` for hard ones.
 //!
-//! The script beside the table computed it with 400 bits of precision and describes its format.
+//! The scripts beside the tables computed them with 400 bits of precision and describe the format.
 
 use super::bound;
 use super::check::Tally;
@@ -10,6 +10,7 @@ use crate::schema::ResultRow;
 use isobit_hal::{BackendStorage, BinaryOp, CpuStorage, DType, Elu, Error, ErrorKind, Layout, Result, Src, UnaryOp};
 
 const TABLE: &[u8] = include_bytes!("../../golden/f64_truth.bin");
+const HARD: &[u8] = include_bytes!("../../golden/f64_hard.bin");
 
 /// A true value: `hi + rest * 2^exponent`, where `rest` is at most one half.
 struct Record {
@@ -31,7 +32,11 @@ struct Function<'a> {
 /// Returns `Other` if the table is damaged, and the errors of the CPU driver.
 pub(super) fn run(wants: impl Fn(&str) -> bool, push: &mut impl FnMut(ResultRow)) -> Result<()> {
     let damaged = || Error::new(ErrorKind::Other, "the table of f64 true values is damaged");
-    let functions = parse(TABLE).ok_or_else(damaged)?;
+    let mut functions = parse(TABLE).ok_or_else(damaged)?;
+    for hard in parse(HARD).ok_or_else(damaged)? {
+        let of = functions.iter_mut().find(|f| f.name == hard.name).ok_or_else(damaged)?;
+        of.records.extend(hard.records);
+    }
     for function in functions.iter().filter(|f| wants(f.name)) {
         let got = evaluate(function)?;
         let operation = Operation::find(function.name).ok_or_else(damaged)?;
@@ -44,6 +49,14 @@ pub(super) fn run(wants: impl Fn(&str) -> bool, push: &mut impl FnMut(ResultRow)
         push(tally.row(function.name, DType::F64, bound));
     }
     Ok(())
+}
+
+/// Returns the arguments of a function's hard inputs, one vector per argument; none if the table
+/// does not have the function.
+pub(crate) fn hard_inputs(name: &str) -> Vec<Vec<f64>> {
+    let functions = parse(HARD).unwrap_or_default();
+    let Some(function) = functions.iter().find(|f| f.name == name) else { return Vec::new() };
+    (0..function.arity()).map(|i| function.records.iter().map(|r| r.args[i]).collect()).collect()
 }
 
 fn compare(function: &Function<'_>, got: &[f64], most: f64) -> Tally {

@@ -81,12 +81,13 @@ impl<T: Float> Inputs<T, 1> {
         Self { drawn: None, element: PhantomData }
     }
 
-    /// The special values and `count` drawn ones. Half of these are spread evenly over the bit
+    /// The hard inputs, the special values and `count` drawn ones. Half of these are spread evenly over the bit
     /// patterns, and thus over the exponents; the other half evenly between -16 and 16, where most
     /// functions bend.
-    pub(super) fn sampled(count: usize, seed: u64) -> Self {
+    pub(super) fn sampled(hard: Vec<T>, count: usize, seed: u64) -> Self {
         let mut draw = Draw(seed);
-        let mut values = specials::<T>();
+        let mut values = hard;
+        values.extend(specials::<T>());
         let half = (count / 2).max(1) as u64;
         // One value in each stratum of the bit patterns.
         let stratum = ((1u64 << T::FORMAT.bits) / half).max(1);
@@ -97,13 +98,17 @@ impl<T: Float> Inputs<T, 1> {
 }
 
 impl<T: Float> Inputs<T, 2> {
-    /// The arguments of a power: all pairs of special values and `count` drawn pairs, most of which
-    /// have a result within the range.
-    pub(super) fn powers(count: usize, seed: u64) -> Self {
+    /// The arguments of a power: the hard pairs, as bits, all pairs of special values and `count`
+    /// drawn pairs, most of which have a result within the range.
+    pub(super) fn powers(hard: Vec<Vec<u64>>, count: usize, seed: u64) -> Self {
         let mut draw = Draw(seed);
         let special = specials::<T>();
         let pairs = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y)));
         let (mut x, mut y): (Vec<T>, Vec<T>) = pairs.unzip();
+        if let [bases, exponents] = &hard[..] {
+            x.extend(bases.iter().map(|&bits| T::from_bits(bits as u32)));
+            y.extend(exponents.iter().map(|&bits| T::from_bits(bits as u32)));
+        }
         // The result's logarithm is drawn, slightly beyond the range on both sides.
         let top = T::FORMAT.max.log2() * 1.1;
         let pattern = (1u64 << T::FORMAT.bits) - 1;

@@ -17,9 +17,11 @@ pub mod truth;
 
 pub use bound::{Bound, bound};
 pub use exhaustive::{BitCheck, Mismatch, exhaustive_bits};
+pub(crate) use f64_truth::hard_inputs as f64_hard_inputs;
 pub use float::{Format, Real};
 pub use table::exhaustive_table;
 
+use crate::hard;
 use crate::schema::ResultRow;
 use check::{Tally, scan};
 use float::Float;
@@ -150,7 +152,9 @@ impl Case<'_> {
         if T::FORMAT.bits < 32 || self.options.exhaustive {
             Inputs::every()
         } else {
-            Inputs::sampled(self.options.samples, self.options.seed)
+            let hard = hard::of_function(self.op, self.dtype).into_iter().flatten();
+            let hard = hard.map(|bits| T::from_bits(bits as u32)).collect();
+            Inputs::sampled(hard, self.options.samples, self.options.seed)
         }
     }
 
@@ -194,7 +198,7 @@ impl Case<'_> {
         let Options { samples, seed, .. } = *self.options;
         with_float!(self.dtype, T => scan(
             self.op,
-            &Inputs::<T, 2>::powers(samples, seed),
+            &Inputs::<T, 2>::powers(hard::of_function("pow", self.dtype), samples, seed),
             &apply,
             |[x, y]| truth::pow(x, y),
             self.bound,

@@ -1,0 +1,135 @@
+//! Hard inputs: fixed inputs at which recipes change their path, whose true values lie next to a
+//! tie, or that need the longest reduction. `golden/hard.py` searched for them and says what they
+//! are; ties of conversions follow from the formats.
+
+use crate::accuracy;
+use crate::case::{Format, format_of};
+use crate::cells::Cell;
+use isobit_hal::{BinaryOp, DType, Op};
+
+const TABLE: &str = include_str!("../golden/hard_inputs.tsv");
+
+/// Returns the inputs of a function of one or two arguments at a float dtype, as bits; none if the
+/// tables do not have it.
+pub(crate) fn of_function(name: &str, dtype: DType) -> Vec<Vec<u64>> {
+    if dtype == DType::F64 {
+        return accuracy::f64_hard_inputs(name)
+            .into_iter()
+            .map(|v| v.into_iter().map(f64::to_bits).collect())
+            .collect();
+    }
+    let words = |line: &str| -> Option<Vec<u64>> {
+        let rest = line.strip_prefix(name)?.strip_prefix('\t')?.strip_prefix(dtype.as_str())?.strip_prefix('\t')?;
+        rest.split(' ').map(|word| u64::from_str_radix(word, 16).ok()).collect()
+    };
+    let Some(bits) = TABLE.lines().find_map(words) else { return Vec::new() };
+    if name != "pow" {
+        return vec![bits];
+    }
+    let column = |at: usize| bits.iter().skip(at).step_by(2).copied().collect();
+    vec![column(0), column(1)]
+}
+
+/// Returns the inputs of a cell, of equal length; none if there are no hard ones.
+pub(crate) fn inputs(cell: &Cell) -> Vec<Vec<u64>> {
+    let (dtype, name) = (cell.dtypes[0], cell.operation.name());
+    match cell.operation.op() {
+        Op::Unary(_) => of_function(name, dtype),
+        Op::Binary(BinaryOp::Pow) => of_function("pow", dtype),
+        // The parameter is drawn.
+        Op::Powf(_) => of_function("pow", dtype).into_iter().take(1).collect(),
+        Op::Elu(_) if dtype == DType::F64 => of_function("elu", dtype).into_iter().take(1).collect(),
+        Op::Elu(_) => of_function("expm1", dtype),
+        Op::Cast => vec![ties(dtype, cell.dst_dtype())],
+        _ => Vec::new(),
+    }
+    .into_iter()
+    .filter(|bits| !bits.is_empty())
+    .collect()
+}
+
+/// Returns values halfway between two neighbours of a format, and one bit beside that: the last bit
+/// of a wide source decides.
+fn ties(from: DType, to: DType) -> Vec<u64> {
+    let (source, Some(target)) = (format_of(from), format_of(to)) else { return Vec::new() };
+    match source {
+        Some(source) if source.significand > target.significand => float_ties(source, target),
+        Some(_) => Vec::new(),
+        None => integer_ties(from, target),
+    }
+}
+
+fn float_ties(source: Format, target: Format) -> Vec<u64> {
+    let dropped = source.significand - target.significand;
+    let lowest = target.min_exponent() - target.significand as i32 - 1;
+    let mut bits = Vec::new();
+    for exponent in (lowest..=target.max_exponent()).filter(|&e| e >= source.min_exponent()) {
+        // Below the normal numbers fewer bits are kept.
+        let shift = dropped + (target.min_exponent() - exponent).max(0) as u32;
+        let half = 1u64.checked_shl(shift.saturating_sub(1)).unwrap_or(0);
+        let all = source.significand_mask();
+        for kept in [0, 1 << shift, all & !(half | (half.wrapping_sub(1)))] {
+            let tie = source.compose(false, exponent, (kept | half) & all);
+            for near in [tie.wrapping_sub(1), tie, tie + 1] {
+                bits.extend(
+                    [near, near | source.sign()].into_iter().filter(|b| b & source.magnitude() < source.infinity()),
+                );
+            }
+        }
+    }
+    bits.dedup();
+    bits
+}
+
+fn integer_ties(from: DType, target: Format) -> Vec<u64> {
+    let width = 8 * from.size_in_bytes() as u32;
+    let signed = from != DType::U8 && from != DType::U32;
+    let mask = u64::MAX >> (64 - width);
+    let mut bits = Vec::new();
+    for length in target.significand + 1..width - u32::from(signed) {
+        let place = 1u64 << (length - target.significand);
+        let all = (1u64 << length) - place;
+        for kept in [0, place, all] {
+            let tie = 1u64 << length | kept | place / 2;
+            for near in [tie - 1, tie, tie + 1] {
+                bits.push(near & mask);
+                if signed {
+                    bits.push(near.wrapping_neg() & mask);
+                }
+            }
+        }
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobit_hal::UnaryOp;
+
+    #[test]
+    fn every_defined_function_has_hard_inputs() {
+        for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+            for &op in UnaryOp::ALL.iter().filter(|op| op.is_float_only() && **op != UnaryOp::Sqrt) {
+                let inputs = of_function(op.name(), dtype);
+                assert!(inputs.len() == 1 && inputs[0].len() >= 20, "{op} of {dtype}: {inputs:?}");
+            }
+            let pairs = of_function("pow", dtype);
+            assert!(pairs.len() == 2 && pairs[0].len() == pairs[1].len() && pairs[0].len() >= 100, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn ties_of_conversions_lie_between_two_values() {
+        let f = format_of(DType::F64).unwrap();
+        let values: Vec<f64> = ties(DType::F64, DType::F16).into_iter().map(|b| f.to_f64(b)).collect();
+        // 2049 lies halfway between 2048 and 2050; 2^-25 between 0 and the smallest subnormal.
+        for tie in [2049.0, -2051.0, 2f64.powi(-25)] {
+            for value in [tie, tie.next_up(), tie.next_down()] {
+                assert!(values.contains(&value), "{value:e}");
+            }
+        }
+        let ties = ties(DType::I64, DType::F32);
+        assert!(ties.contains(&((1 << 24) + 1)) && ties.contains(&((1 << 62) + (1 << 38) + 1)));
+    }
+}

@@ -9,6 +9,7 @@
 //! work of [`queue::Queues`].
 
 pub mod check;
+pub mod coverage;
 pub mod deadlock;
 pub mod engine;
 pub mod finding;

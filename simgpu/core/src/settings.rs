@@ -69,6 +69,9 @@ pub struct Settings {
     pub report: Option<String>,
     /// The file of suppressions (`ISOBIT_SIM_SUPPRESSIONS`).
     pub suppressions: Option<String>,
+    /// The file for what ran of the kernels (`ISOBIT_SIM_COVERAGE`), with `%p` for the process and
+    /// `%v` for the vendor.
+    pub coverage: Option<String>,
     /// Whether the process that started this one prints the findings (`ISOBIT_SIM_RUNNER=1`).
     pub has_runner: bool,
 }
@@ -87,6 +90,7 @@ impl Default for Settings {
             response: Response::default(),
             report: None,
             suppressions: None,
+            coverage: None,
             has_runner: false,
         }
     }
@@ -112,6 +116,7 @@ impl Settings {
         let file = |name: &str| variables(name).filter(|path| !path.trim().is_empty());
         settings.suppressions = file("ISOBIT_SIM_SUPPRESSIONS");
         settings.report = file("ISOBIT_SIM_REPORT");
+        settings.coverage = file("ISOBIT_SIM_COVERAGE");
         settings.has_runner = variables("ISOBIT_SIM_RUNNER").is_some_and(|set| set == "1");
         if let Some(path) = settings.report.take_if(|path| Format::of(Path::new(path)).is_none()) {
             errors
@@ -186,6 +191,7 @@ mod tests {
             ("ISOBIT_SIM_FINDINGS", "record"),
             ("ISOBIT_SIM_REPORT", "found-%p.sarif"),
             ("ISOBIT_SIM_SUPPRESSIONS", "known.txt"),
+            ("ISOBIT_SIM_COVERAGE", "ran-%p.json"),
         ]);
         let expected = Settings {
             threads: 3,
@@ -195,6 +201,7 @@ mod tests {
             response: Response::Record,
             report: Some("found-%p.sarif".into()),
             suppressions: Some("known.txt".into()),
+            coverage: Some("ran-%p.json".into()),
             has_runner: false,
         };
         assert_eq!(good, expected);

@@ -94,6 +94,7 @@ fn time(name: &str, text: &str, base: impl Fn(u64) -> u64, address: impl Fn(usiz
             clock: &clock,
             patience: u32::MAX,
             watched: false,
+            coverage: None,
             fault: None,
         };
         let started = Instant::now();

@@ -1,5 +1,6 @@
 //! Loads PTX as a driver does: parses it, places variables in device memory, lowers every kernel.
 
+mod coverage;
 mod layout;
 mod text;
 mod variables;
@@ -10,6 +11,7 @@ use crate::exec::program::Text;
 use crate::lower::{Code, Functions, Part, inline, lower, reached};
 use crate::ptx::ast::{Body, Function, Module as Tree};
 use crate::ptx::{self, ParseError};
+use isobit_simgpu_core::coverage::Marks;
 use isobit_simgpu_core::memory::Memory;
 use layout::Layout;
 use std::collections::HashMap;
@@ -92,9 +94,13 @@ impl Module {
         let loading = Loading { approximation, tree: &tree, functions, text, variables };
         let bodies = tree.functions.iter().filter(|function| function.entry);
         let bodies = bodies.filter_map(|function| function.body.as_ref().map(|body| (function, body)));
-        let kernels =
-            bodies.map(|(function, body)| Ok((function.name.clone(), Arc::new(loading.kernel(function, body)?))));
-        Ok(Self { kernels: kernels.collect::<Result<_, LoadError>>()?, globals: loading.variables.globals() })
+        let kernels = bodies.map(|(function, body)| loading.kernel(function, body));
+        let mut kernels = kernels.collect::<Result<Vec<_>, LoadError>>()?;
+        if isobit_simgpu_core::coverage::wanted() {
+            coverage::register(arch, &mut kernels);
+        }
+        let kernels = kernels.into_iter().map(|kernel| (kernel.name.clone(), Arc::new(kernel))).collect();
+        Ok(Self { kernels, globals: loading.variables.globals() })
     }
 
     /// Returns a kernel by name.
@@ -172,6 +178,7 @@ impl Loading<'_> {
             registers: lowered.registers,
             ptx_version: self.tree.target,
             program: Arc::new(Program { text: self.text.clone(), ..lowered.program }),
+            coverage: None,
             _variables: self.variables.clone(),
         })
     }
@@ -210,6 +217,8 @@ pub struct Kernel {
     pub ptx_version: u32,
     /// The lowered code.
     pub program: Arc<Program>,
+    /// The marks of the steps that ran, if they are wanted.
+    pub coverage: Option<Marks>,
     /// Keeps the memory of the module's variables alive.
     _variables: Arc<Variables>,
 }

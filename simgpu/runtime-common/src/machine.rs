@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::{ResultCode, bail};
+use isobit_simgpu_core::coverage;
 use isobit_simgpu_core::finding::report::ReportFile;
 use isobit_simgpu_core::finding::suppress::Suppressions;
 use isobit_simgpu_core::finding::{Fault, Finding, Findings};
@@ -34,6 +35,7 @@ impl Machine {
     /// Returns `not_initialised` if the address range for the memory cannot be reserved.
     pub fn new<C>(vendor: &str, devices: usize, not_initialised: C) -> Result<Self, C> {
         let settings = settings();
+        coverage::begin(vendor);
         let memory = Memory::new(settings.memory).map_err(|error| {
             let why =
                 format!("{} bytes of addresses cannot be reserved: {error}; set ISOBIT_SIM_MEMORY", settings.memory);

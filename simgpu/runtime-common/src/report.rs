@@ -2,6 +2,7 @@
 //! instructions, and the checks for the libraries that replace the vendor's.
 
 use crate::{Machine, library_access};
+use isobit_simgpu_core::coverage;
 use isobit_simgpu_core::finding::{Finding, Findings};
 use isobit_simgpu_core::settings::settings;
 use parking_lot::Mutex;
@@ -63,6 +64,7 @@ pub fn tell_at_exit(source: Source) {
         // A panic in an exit handler would abort the process.
         let _ = catch_unwind(|| {
             let Some(findings) = SOURCE.get().and_then(|source| source()) else { return };
+            coverage::write();
             let text = farewell(findings);
             if !settings().has_runner {
                 // Nobody is left to whom a failure could be reported.

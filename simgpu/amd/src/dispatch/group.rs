@@ -96,6 +96,7 @@ impl Groups for Group<'_> {
             host_calls: self.host_calls,
             patience: turn.patience,
             watched: turn.watched,
+            coverage: self.kernel.coverage.as_ref(),
             fault: None,
         };
         let mut executed = 0;

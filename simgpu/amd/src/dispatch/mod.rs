@@ -156,6 +156,9 @@ impl Gpu {
         let groups =
             grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
         let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
+        if let Some(marks) = &kernel.coverage {
+            marks.launched();
+        }
         let services = self.services.start(kernel)?;
         let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, stack, kernarg, &services)?;
         // On gfx942, atomic stores to global memory have cache bits.

@@ -1,5 +1,6 @@
 //! Looks at each step that a wave is about to run, in the rare turns that need it: watched turns
-//! (see [`Env::watched`]), and turns of a wave of which only some lanes were at a barrier.
+//! (see [`Env::watched`]), turns of a wave of which only some lanes were at a barrier, and all turns
+//! if what runs is recorded.
 //!
 //! The barrier of the hardware counts waves, and EXEC does not tell whether an absent lane has
 //! returned or goes around the barrier in a branch: both are only masked. The rule is that of
@@ -40,6 +41,12 @@ impl Wave {
             env.caches[self.next % SITE_CACHES] = SiteCache::default();
         }
         let exec = self.exec() & self.live;
+        if let Some(marks) = env.coverage {
+            // A vector instruction without an active lane does nothing.
+            if exec != 0 || env.program.insts.get(step.inst as usize).is_some_and(|inst| inst.name.starts_with("s_")) {
+                marks.ran(self.next);
+            }
+        }
         let behind = |partial: &Partial| exec & partial.absent != 0 && partial.there & !exec == 0;
         if self.partial.iter().any(behind) && accesses(self, step, env.program.inst(step)) {
             self.tell(exec, behind, env);

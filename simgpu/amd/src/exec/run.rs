@@ -10,7 +10,7 @@ const TURNS: u32 = 100_000;
 /// Runs a wave until it must stop or yield, and counts the steps.
 pub fn run(wave: &mut Wave, env: &mut Env<'_>, executed: &mut u64) -> Flow {
     // Lanes go around a barrier only in a turn after the one that ended there.
-    if env.watched || !wave.partial.is_empty() {
+    if env.watched || env.coverage.is_some() || !wave.partial.is_empty() {
         steps::<true>(wave, env, executed)
     } else {
         steps::<false>(wave, env, executed)

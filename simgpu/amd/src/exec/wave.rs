@@ -7,6 +7,7 @@ use super::row::Row;
 use crate::isa::sreg;
 use crate::service::HostCalls;
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
+use isobit_simgpu_core::coverage::Marks;
 use isobit_simgpu_core::local::Local;
 
 /// The number of vector registers of a wave: 256, followed by the 256 accumulation registers.
@@ -177,6 +178,8 @@ pub struct Env<'a> {
     /// Whether what the waves do to memory is watched (see
     /// [`Turn::watched`](isobit_simgpu_core::schedule::Turn::watched)).
     pub watched: bool,
+    /// The marks of the steps that run, if they are wanted.
+    pub coverage: Option<&'a Marks>,
     /// Why a step returned [`Flow::Fault`](super::Flow::Fault), if the program does not have the
     /// reason.
     pub fault: Option<String>,

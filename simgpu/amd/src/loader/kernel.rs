@@ -7,6 +7,8 @@ use crate::exec::Program;
 use crate::exec::marks::{Kind, Mark, memory};
 use crate::isa::Arch;
 use isobit_simgpu_core::check::Granules;
+use isobit_simgpu_core::coverage::Marks;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The source of an argument's value.
@@ -111,6 +113,10 @@ pub struct Kernel {
     pub(crate) granules: Granules,
     pub(crate) atomics: bool,
     pub(crate) formats: Arc<Formats>,
+    /// The marks of the steps that ran, if they are wanted.
+    pub coverage: Option<Marks>,
+    /// Its steps in the program.
+    pub(super) steps: Range<usize>,
     _image: Arc<Image>,
 }
 
@@ -168,7 +174,9 @@ impl Kernel {
             program.step_at(entry).ok_or_else(|| LoadError::Invalid(format!("{name} starts outside the code")))?;
         let dynamic_stack = properties >> 11 & 1 == 1;
         let end = u64::from(program.steps[entry].offset) + code_bytes;
-        let (granules, atomics) = accesses(program, entry, u32::try_from(end).unwrap_or(u32::MAX));
+        let end = u32::try_from(end).unwrap_or(u32::MAX);
+        let own = program.steps[entry..].iter().take_while(|step| step.offset < end).count();
+        let (granules, atomics) = accesses(program, entry..entry + own);
         Ok(Self {
             args: described.args,
             kernarg_bytes: described.kernarg_bytes,
@@ -191,6 +199,8 @@ impl Kernel {
             granules,
             atomics,
             formats: described.formats,
+            coverage: None,
+            steps: entry..entry + own,
             _image: owner.clone(),
             name,
         })
@@ -205,12 +215,12 @@ impl Kernel {
     }
 }
 
-/// Returns the smallest accesses to global and to group memory in the code from `entry` to byte
-/// `end`, and whether there are atomics. If the kernel calls functions, the whole code is examined.
-fn accesses(program: &Program, entry: usize, end: u32) -> (Granules, bool) {
-    let own = program.steps[entry..].iter().take_while(|step| step.offset < end);
-    let calls = own.clone().any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));
-    let range = if calls { 0..program.steps.len() } else { entry..entry + own.count() };
+/// Returns the smallest accesses to global and to group memory in a kernel's own steps, and whether
+/// there are atomics. If the kernel calls functions, the whole code is examined.
+fn accesses(program: &Program, own: Range<usize>) -> (Granules, bool) {
+    let mut steps = program.steps[own.clone()].iter();
+    let calls = steps.any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));
+    let range = if calls { 0..program.steps.len() } else { own };
     let (mut granules, mut atomics) = (Granules::default(), false);
     for (step, mark) in program.steps[range.clone()].iter().zip(&program.marks[range.start..]) {
         atomics |= *mark == Mark::Atomic;

@@ -3,6 +3,7 @@
 
 #[doc(hidden)]
 pub mod bundle;
+mod coverage;
 mod elf;
 mod kernel;
 mod metadata;
@@ -103,15 +104,19 @@ impl Module {
         memory.set_initialised(base, bytes.len(), true);
         let text = bytes.get(elf.text.clone()).ok_or_else(|| LoadError::Invalid("text outside the segments".into()))?;
         let program = Arc::new(lower::program(arch, approximation, text, base + elf.text.start as u64));
-        let mut kernels = HashMap::new();
+        let mut kernels = Vec::new();
         for kernel in metadata::kernels(&elf.metadata)? {
             let Some(&(descriptor, _)) = elf.symbols.get(&kernel.symbol) else {
                 return Err(LoadError::Invalid(format!("no symbol {}", kernel.symbol)));
             };
             let code_bytes = elf.symbols.get(&kernel.name).map_or(u64::MAX >> 1, |&(_, size)| size);
             let kernel = Kernel::new(arch, kernel, &bytes, descriptor as usize, code_bytes, base, &program, &owner)?;
-            kernels.insert(kernel.name.clone(), Arc::new(kernel));
+            kernels.push(kernel);
         }
+        if isobit_simgpu_core::coverage::wanted() {
+            coverage::register(arch, object, elf.text.start as u64, &program, &mut kernels);
+        }
+        let kernels = kernels.into_iter().map(|kernel| (kernel.name.clone(), Arc::new(kernel))).collect();
         let globals = elf.symbols.into_iter().map(|(name, (at, size))| (name, (base + at, size))).collect();
         Ok(Self { kernels, globals, image: owner })
     }

@@ -85,6 +85,7 @@ impl Bench {
             host_calls: None,
             patience: u32::MAX,
             watched: false,
+            coverage: None,
             fault: None,
         };
         self.wave.next = 1;

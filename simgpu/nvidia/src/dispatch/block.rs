@@ -102,6 +102,7 @@ impl Groups for Grid<'_> {
             clock: self.clock,
             patience: turn.patience,
             watched: turn.watched,
+            coverage: self.kernel.coverage.as_ref(),
             fault: None,
         };
         let mut executed = 0;

@@ -120,6 +120,9 @@ impl Gpu {
         arguments: &[u8],
     ) -> Result<(), Fault> {
         check::shape(self.arch, kernel, grid, block, dynamic_shared)?;
+        if let Some(marks) = &kernel.coverage {
+            marks.launched();
+        }
         let filled = self.arguments.fill(kernel.argument_bytes(), arguments)?;
         let program = &*kernel.program;
         let launch =

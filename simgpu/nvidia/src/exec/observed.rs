@@ -1,5 +1,6 @@
 //! Looks at each step that a warp is about to run, in the rare turns that need it: watched turns
-//! (see [`Env::watched`]), and turns of lanes while others of their warp wait at a barrier.
+//! (see [`Env::watched`]), turns of lanes while others of their warp wait at a barrier, and all
+//! turns if what runs is recorded.
 //!
 //! CUDA's `__syncthreads` waits for all threads of the block that have not exited. So a thread may
 //! return before a barrier, but it must not go around the barrier. It does so if it accesses memory
@@ -19,7 +20,13 @@ impl Warp {
             env.caches[self.pc % SITE_CACHES] = SiteCache::default();
         }
         let on = if step.guard == Place::NONE { self.active } else { self.active & self.predicate(step.guard) };
-        if on != 0 && env.program.accesses[self.pc] {
+        if on == 0 {
+            return;
+        }
+        if let Some(marks) = env.coverage {
+            marks.ran(self.pc);
+        }
+        if env.program.accesses[self.pc] {
             self.look_behind(on, env);
         }
     }

@@ -43,7 +43,8 @@ pub fn run(warp: &mut Warp, env: &mut Env<'_>, executed: &mut u64) -> Pause {
         return pause;
     }
     // Lanes are at a barrier only if they were at the start: a barrier ends the turn.
-    let observed = env.watched || warp.others.iter().any(|other| matches!(other.wait, Wait::Barrier(_)));
+    let observed =
+        env.watched || env.coverage.is_some() || warp.others.iter().any(|other| matches!(other.wait, Wait::Barrier(_)));
     let pause = if observed { turn.steps::<true>(warp, env) } else { turn.steps::<false>(warp, env) };
     *executed += turn.executed;
     pause

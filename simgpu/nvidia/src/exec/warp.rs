@@ -5,6 +5,7 @@ use super::program::{Place, Program};
 use super::row::Row;
 use super::stack::Stack;
 use isobit_simgpu_core::check::{Describe, Launch, Place as Where, SiteCache};
+use isobit_simgpu_core::coverage::Marks;
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
 use std::sync::atomic::AtomicU64;
@@ -178,6 +179,8 @@ pub struct Env<'a> {
     /// Whether what the warps do to memory is watched (see
     /// [`Turn::watched`](isobit_simgpu_core::schedule::Turn::watched)).
     pub watched: bool,
+    /// The marks of the steps that run, if they are wanted.
+    pub coverage: Option<&'a Marks>,
     /// The reason why a step returned [`Flow::Fault`](super::Flow::Fault).
     pub fault: Option<Fault>,
 }

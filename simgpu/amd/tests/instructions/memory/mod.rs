@@ -134,6 +134,7 @@ impl Rig {
             host_calls: None,
             patience: u32::MAX,
             watched: false,
+            coverage: None,
             fault: None,
         };
         self.wave.next = 1;

@@ -274,6 +274,7 @@ fn with_env<R>(program: &Program, body: impl FnOnce(&mut Env<'_>) -> R) -> R {
         clock: &clock,
         patience: u32::MAX,
         watched: false,
+        coverage: None,
         fault: None,
     })
 }

@@ -231,6 +231,7 @@ impl Rig {
             clock: &clock,
             patience: u32::MAX,
             watched: false,
+            coverage: None,
             fault: None,
         };
         for (pc, place) in steps.into_iter().enumerate() {

@@ -35,7 +35,7 @@ mod storage;
 mod stream;
 mod vendor;
 
-pub use code::custom::{GpuFunc, SOURCES_VARIABLE};
+pub use code::custom::{GpuFunc, OPTIONS_VARIABLE, SOURCES_VARIABLE};
 pub use code::image::Image;
 pub use code::rtc::{CACHE_VARIABLE, CStrings, RtcArguments, RtcSource, compile_options};
 pub use code::table::{BUILD, BuildInfo, Entry, IMAGES, KERNELS, archives, headers};

@@ -73,14 +73,16 @@ impl<R: GpuRuntime> Modules<R> {
 fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, index: usize) -> Result<LoadedModule<R>> {
     let image = &table::IMAGES[index];
     let _span = tracing::debug_span!(target: trace::TARGET, "load_module", module = image.name).entered();
-    let own = custom::sources_folder().is_none();
+    let options = custom::tree_options();
+    let own = custom::sources_folder().is_none() && options.is_empty();
     let packed = if own { image.unpack(R::TARGET, runtime.arch())? } else { None };
     let code = match packed {
         Some(code) => code,
         None => {
             let headers = custom::headers_of(image.text)?;
             let headers: Vec<_> = headers.iter().map(|(name, text)| (*name, text.as_ref())).collect();
-            let source = RtcSource { name: image.name, text: image.text, headers: &headers, options: &[] };
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            let source = RtcSource { name: image.name, text: image.text, headers: &headers, options: &options };
             custom::compile(runtime, counts, &source)
                 .map_err(|e| missing::<R>(runtime, image.archs(R::TARGET), image.name, e))?
         }

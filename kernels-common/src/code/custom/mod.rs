@@ -8,8 +8,8 @@ mod source;
 
 pub(crate) use launch::launch;
 pub(crate) use module::{Kernel, LoadedModule};
-pub use source::SOURCES_VARIABLE;
-pub(crate) use source::{compile, headers_of, sources_folder};
+pub use source::{OPTIONS_VARIABLE, SOURCES_VARIABLE};
+pub(crate) use source::{compile, headers_of, sources_folder, tree_options};
 
 use crate::code::target::{Code, Target};
 use crate::counters::Counts;

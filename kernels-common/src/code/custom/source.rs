@@ -16,6 +16,17 @@ use std::path::PathBuf;
 /// there are taken from the embedded sources.
 pub const SOURCES_VARIABLE: &str = "ISOBIT_KERNEL_SOURCES";
 
+/// Options for the modules of the tree, separated by spaces, in the spelling of the device's
+/// compiler (`-lineinfo` for NVRTC, `-gline-tables-only` for HIPRTC). If there are any, every module
+/// is compiled on the device.
+pub const OPTIONS_VARIABLE: &str = "ISOBIT_KERNEL_OPTIONS";
+
+/// Returns the options of [`OPTIONS_VARIABLE`].
+pub(crate) fn tree_options() -> Vec<String> {
+    let options = std::env::var(OPTIONS_VARIABLE).unwrap_or_default();
+    options.split_whitespace().map(str::to_owned).collect()
+}
+
 pub(crate) fn sources_folder() -> Option<PathBuf> {
     std::env::var_os(SOURCES_VARIABLE).map(PathBuf::from)
 }

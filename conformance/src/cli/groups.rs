@@ -203,7 +203,10 @@ pub fn listen<P: Piece>(
                 }
                 Ok(Message::Executed(so_far)) => executed = so_far,
                 Ok(Message::Launches(sizes)) => launch_sizes::add(&mut out.launches, sizes),
-                Ok(Message::Finished) => break None,
+                Ok(Message::Finished) => {
+                    worker.let_end();
+                    break None;
+                }
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) if since.elapsed() > patience => {
                     break Some(format!("no answer within {:.0} s", patience.as_secs_f64()));

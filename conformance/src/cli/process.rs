@@ -9,7 +9,7 @@ use isobit_conformance::run::Options;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A worker process with an open device.
 pub struct Worker {
@@ -23,6 +23,9 @@ pub struct Worker {
 
 /// The longest time that opening a device may take, including a simulator or a cold driver.
 const OPENING: Duration = Duration::from_secs(120);
+
+/// The longest time that a finished worker may take to end.
+const ENDING: Duration = Duration::from_secs(20);
 
 /// Starts a worker for cells and waits until its device is open. A simulated device uses `threads`
 /// threads.
@@ -103,6 +106,19 @@ impl Worker {
             let _ = writeln!(stdin, "{}", serde_json::to_string(job)?);
         }
         Ok(())
+    }
+
+    /// Gives a process that has finished the time to end by itself, so that what runs at the end of
+    /// a process is run, such as a simulator that writes its reports. The end of its output is that
+    /// of the process.
+    pub fn let_end(&mut self) {
+        let until = Instant::now() + ENDING;
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            if matches!(self.messages.recv_timeout(left), Err(RecvTimeoutError::Disconnected)) {
+                let _ = self.child.wait();
+                return;
+            }
+        }
     }
 
     /// Waits for the process to end and returns its exit status.

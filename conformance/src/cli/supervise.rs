@@ -197,7 +197,10 @@ fn one(
             Ok(Message::Executed(so_far)) => tell(WorkerEvent::Executed(so_far)),
             Ok(Message::Launches(sizes)) => tell(WorkerEvent::Launches(sizes)),
             Ok(Message::Working(what)) => tell(WorkerEvent::Working(what)),
-            Ok(Message::Finished) => return Ok(End::Finished),
+            Ok(Message::Finished) => {
+                worker.let_end();
+                return Ok(End::Finished);
+            }
             Ok(Message::Ready(_) | Message::Absent(_) | Message::Supports(_) | Message::Group(_)) => {}
             Err(RecvTimeoutError::Timeout) => {
                 if begun.values().any(|since| since.elapsed() > patience) {

@@ -33,6 +33,8 @@ mod ops;
 mod runtime;
 mod storage;
 mod stream;
+#[doc(hidden)]
+pub mod untrusted;
 mod vendor;
 
 pub use code::custom::{GpuFunc, OPTIONS_VARIABLE, SOURCES_VARIABLE};

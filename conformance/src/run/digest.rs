@@ -143,7 +143,15 @@ impl Digests {
     /// Returns the error of the file system, or `InvalidData` if the file contains no digests or
     /// digests of another schema.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let digests: Self = serde_json::from_slice(&std::fs::read(path)?)?;
+        Self::parse(&std::fs::read(path)?)
+    }
+
+    /// Parses the contents of a file.
+    ///
+    /// # Errors
+    /// Returns `InvalidData` if they are no digests, or digests of another schema.
+    pub fn parse(text: &[u8]) -> io::Result<Self> {
+        let digests: Self = serde_json::from_slice(text)?;
         if digests.schema != SCHEMA {
             let message = format!("its schema is {}, but this program reads schema {SCHEMA}", digests.schema);
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));

@@ -2,6 +2,10 @@
 
 use super::{Archive, Damaged, Frame, MAGIC, Module, PREFIX, VERSION, hash};
 
+/// The most bytes of an unpacked frame: a part of a family has a few MiB. Damaged lengths must not
+/// take all memory.
+const MOST_UNPACKED: usize = 256 << 20;
+
 /// The unread rest of a header.
 struct Cursor<'a>(&'a [u8]);
 
@@ -62,6 +66,18 @@ impl<'a> Archive<'a> {
         Ok(Self { arch, compiler, flags, dictionary, dictionary_hash, frames, modules })
     }
 
+    /// Returns a copy of a file with the hash that its header has, for fuzzing: random changes
+    /// otherwise end at the hash.
+    pub fn with_hash_of_header(file: &[u8]) -> Vec<u8> {
+        let mut file = file.to_vec();
+        let len = file.get(12..16).and_then(|len| Some(u32::from_le_bytes(len.try_into().ok()?) as usize));
+        if let Some(header) = len.and_then(|len| file.get(PREFIX..PREFIX.checked_add(len)?)) {
+            let hash = hash(header).to_le_bytes();
+            file[16..PREFIX].copy_from_slice(&hash);
+        }
+        file
+    }
+
     /// Returns the module with a name.
     pub fn find(&self, name: &str) -> Option<&Module<'a>> {
         self.modules.binary_search_by_key(&name, |m| m.name).ok().map(|i| &self.modules[i])
@@ -104,6 +120,9 @@ fn frame<'a>(header: &mut Cursor<'a>, body: &'a [u8]) -> Result<Frame<'a>, Damag
     let (packed, unpacked) = (header.u32()?, header.u32()?);
     let [with_dictionary] = header.array()?;
     let hash = header.hash()?;
+    if unpacked > MOST_UNPACKED {
+        return Err(Damaged(format!("a frame would have {unpacked} bytes, and none has more than {MOST_UNPACKED}")));
+    }
     let rest = body.get(offset..).ok_or_else(|| Damaged("a frame lies beyond its end".into()))?;
     Ok(Frame { packed: Cursor(rest).take(packed)?, hash, unpacked, with_dictionary: with_dictionary != 0 })
 }

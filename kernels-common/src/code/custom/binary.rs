@@ -23,7 +23,7 @@ const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
 /// # Errors
 /// Returns `InvalidArgument` if the file is not code of this vendor or is incomplete, and
 /// `KernelMissing` if a bundle has no code for the device.
-pub(super) fn loadable<'a>(target: Target, arch: &str, file: &'a [u8]) -> Result<&'a [u8]> {
+pub(crate) fn loadable<'a>(target: Target, arch: &str, file: &'a [u8]) -> Result<&'a [u8]> {
     match target {
         Target::Amdgcn if file.starts_with(BUNDLE) => {
             let object = unbundle(arch, file)?;

@@ -6,6 +6,7 @@ mod launch;
 mod module;
 mod source;
 
+pub(crate) use binary::loadable;
 pub(crate) use launch::launch;
 pub(crate) use module::{Kernel, LoadedModule};
 pub use source::{OPTIONS_VARIABLE, SOURCES_VARIABLE};
@@ -127,7 +128,7 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, module: &str, code: KernelC
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
         KernelCode::Binary(file) => {
-            LoadedModule::load(runtime, Code::Object(binary::loadable(R::TARGET, runtime.arch(), file)?))
+            LoadedModule::load(runtime, Code::Object(loadable(R::TARGET, runtime.arch(), file)?))
         }
         other => {
             let message = format!("the {} driver does not support code of kind {other:?}", R::DRIVER);

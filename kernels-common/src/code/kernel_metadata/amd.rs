@@ -11,20 +11,29 @@ use rmpv::Value;
 /// The type of the note that holds the metadata.
 const NT_AMDGPU_METADATA: u32 = 32;
 
+/// The deepest nesting of a note. The metadata of kernels needs 6, and each level of damaged data
+/// may reserve memory for a list.
+const DEPTH: usize = 32;
+
 /// Returns every kernel that the note describes, or `None` if there is no note or it cannot be
 /// parsed.
 pub(super) fn kernels(object: &[u8]) -> Option<Vec<Described>> {
-    let root = note(object)?;
+    of_note(note(object)?)
+}
+
+/// Returns every kernel of a note, or `None` if it cannot be parsed.
+pub(super) fn of_note(mut note: &[u8]) -> Option<Vec<Described>> {
+    let root = rmpv::decode::read_value_with_max_depth(&mut note, DEPTH).ok()?;
     get(&root, "amdhsa.kernels")?.as_array()?.iter().map(kernel).collect()
 }
 
-fn note(object: &[u8]) -> Option<Value> {
+fn note(object: &[u8]) -> Option<&[u8]> {
     let file = ElfFile64::<LittleEndian>::parse(object).ok()?;
     for segment in file.elf_program_headers() {
         let Some(mut notes) = segment.notes(LittleEndian, object).ok()? else { continue };
         while let Some(note) = notes.next().ok()? {
             if note.name() == b"AMDGPU" && note.n_type(LittleEndian) == NT_AMDGPU_METADATA {
-                return rmpv::decode::read_value(&mut note.desc()).ok();
+                return Some(note.desc());
             }
         }
     }

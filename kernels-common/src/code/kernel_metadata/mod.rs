@@ -19,6 +19,11 @@ pub(crate) struct Described {
     pub(crate) max_threads: Option<u32>,
 }
 
+/// Returns the kernels that the note of an AMD code object describes, if it can be parsed.
+pub(crate) fn of_note(note: &[u8]) -> Option<Vec<Described>> {
+    amd::of_note(note)
+}
+
 /// Returns the kernels in the order of the code. Returns none if the code has no metadata; invalid
 /// code is left for the driver to reject.
 pub(crate) fn kernels(code: Code<'_>) -> Vec<Described> {

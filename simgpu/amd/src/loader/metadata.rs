@@ -23,9 +23,14 @@ pub(super) struct Described {
     pub(super) formats: Arc<Formats>,
 }
 
+/// The deepest nesting of the metadata, which needs 6. Each level of damaged data may reserve memory
+/// for a list.
+const DEPTH: usize = 32;
+
 pub(super) fn kernels(note: &[u8]) -> Result<Vec<Described>, LoadError> {
     let mut rest = note;
-    let root = rmpv::decode::read_value(&mut rest).map_err(|e| LoadError::Invalid(format!("metadata: {e}")))?;
+    let root = rmpv::decode::read_value_with_max_depth(&mut rest, DEPTH)
+        .map_err(|e| LoadError::Invalid(format!("metadata: {e}")))?;
     let kernels = get(&root, "amdhsa.kernels").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let formats = get(&root, "amdhsa.printf").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let formats = Arc::new(formats.iter().filter_map(format).collect());

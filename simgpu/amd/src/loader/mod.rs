@@ -18,6 +18,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// Reads the metadata of a code object, in msgpack, and returns the number of kernels.
+///
+/// # Errors
+/// Fails if it is damaged, or needs a feature that is not simulated.
+#[doc(hidden)]
+pub fn kernels_described(note: &[u8]) -> Result<usize, LoadError> {
+    metadata::kernels(note).map(|kernels| kernels.len())
+}
+
 /// Why an image could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {

@@ -16,6 +16,7 @@ pub fn command() -> Command {
         .arg(flag("yes", "Installs missing Debian packages without asking, with `sudo -n` if needed").global(true))
         .subcommands([
             conformance(),
+            coverage(),
             test(),
             bare(),
             kernels(),
@@ -49,6 +50,26 @@ fn handed_over(name: &'static str, about: &'static str) -> Command {
 
 fn conformance() -> Command {
     handed_over("conformance", "Compares every device with the CPU reference and with each other")
+}
+
+fn coverage() -> Command {
+    Command::new("coverage")
+        .about("Runs the report and shows which lines and kernels of the tree no case executes")
+        .long_about(
+            "Compiles every kernel with line information, runs the default report on simulated GPUs, and shows which lines of the kernel \
+             sources no case executes and which kernels none launches. Fails if one of them has no reason in \
+             conformance/coverage/reasons.tsv. A part of the report (--devices, --ops, --cases) is shown and not judged.",
+        )
+        .arg(
+            Arg::new("out")
+                .long("out")
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help("Folder for the report [default: target/coverage]"),
+        )
+        .arg(list("devices", "DEVICE,...", "Simulated GPUs [default: sim-cuda,sim-rocm:gfx90a,sim-rocm:gfx1100]"))
+        .arg(list("ops", "OP,...", "Only these operations"))
+        .arg(Arg::new("cases").long("cases").value_name("N").help("Cases per cell [default: those of the report]"))
 }
 
 fn bench() -> Command {

@@ -7,6 +7,7 @@ mod bindings;
 mod candle;
 mod cli;
 mod conformance;
+mod coverage;
 mod doctor;
 mod failure;
 mod foreign;
@@ -49,6 +50,12 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
     let texts = |name: &str| args.get_many::<String>(name).into_iter().flatten().cloned().collect::<Vec<_>>();
     match task {
         "conformance" => conformance::run(&texts("args")),
+        "coverage" => coverage::run(&coverage::Options {
+            out: args.get_one::<PathBuf>("out").cloned(),
+            devices: texts("devices"),
+            ops: texts("ops"),
+            cases: text("cases"),
+        }),
         "test" => test::run(&test::Options {
             full: args.get_flag("full"),
             filter: text("filter"),

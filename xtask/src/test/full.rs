@@ -5,7 +5,7 @@ use super::{BINDINGS, GROUPS, Tests, features_of, package, shifted};
 use crate::foreign::Program;
 use crate::kernels::{ALL_CUDA, ALL_ROCM};
 use crate::shell::{self, cargo, target_dir};
-use crate::{bindings, candle, conformance};
+use crate::{bindings, candle, conformance, coverage};
 use anyhow::{Result, ensure};
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,6 +35,11 @@ pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
     tests.steps.run("planted faults", || {
         let mut planted = shell::told(target_dir().join("debug").join("isobit-simgpu-planted"));
         shell::run(planted.arg("--out").arg(target_dir().join("planted")))
+    })?;
+    tests.steps.run("lines and kernels that no case executes", || {
+        let code = coverage::report(simulators, &coverage::Options::default())?;
+        ensure!(code == ExitCode::SUCCESS, "a line or a kernel is reached by no case, or a reason is stale");
+        Ok(())
     })?;
     for program in Program::ALL {
         tests.steps.run(program.name(), || program.run(simulators))?;

@@ -17,6 +17,7 @@ pub fn command() -> Command {
         .subcommands([
             conformance(),
             coverage(),
+            fuzz(),
             test(),
             bare(),
             kernels(),
@@ -70,6 +71,19 @@ fn coverage() -> Command {
         .arg(list("devices", "DEVICE,...", "Simulated GPUs [default: sim-cuda,sim-rocm:gfx90a,sim-rocm:gfx1100]"))
         .arg(list("ops", "OP,...", "Only these operations"))
         .arg(Arg::new("cases").long("cases").value_name("N").help("Cases per cell [default: those of the report]"))
+}
+
+fn fuzz() -> Command {
+    Command::new("fuzz")
+        .about("Searches with libFuzzer for inputs that break what reads files and code from elsewhere")
+        .arg(list("target", "TARGET,...", "Only these targets; the folders in fuzz/corpus are named after them"))
+        .arg(
+            Arg::new("seconds")
+                .long("seconds")
+                .value_name("S")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("Seconds for each target [default: 60]"),
+        )
 }
 
 fn bench() -> Command {

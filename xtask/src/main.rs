@@ -11,6 +11,7 @@ mod coverage;
 mod doctor;
 mod failure;
 mod foreign;
+mod fuzz;
 mod hardware;
 mod kernels;
 mod model;
@@ -56,6 +57,9 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
             ops: texts("ops"),
             cases: text("cases"),
         }),
+        "fuzz" => {
+            fuzz::run(&fuzz::Options { targets: texts("target"), seconds: args.get_one::<u32>("seconds").copied() })
+        }
         "test" => test::run(&test::Options {
             full: args.get_flag("full"),
             filter: text("filter"),

@@ -111,7 +111,8 @@ impl Piece for Group {
 
     fn job(args: &Args, left: &VecDeque<Self>) -> Job {
         let names = left.iter().map(|g| g.name().to_string()).collect();
-        let groups = GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case, fail_fast: args.fail_fast };
+        let groups =
+            GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case, fail_fast: args.fail_fast };
         let options = isobit_conformance::run::Options::new(args.seed, 0);
         Job { groups: Some(groups), ..Job::of(std::iter::empty(), &options) }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Changed inputs of each target.
-const BRIEF: u64 = 1000;
+const BRIEF: u64 = 2000;
 /// The same in the long tests.
 const LONG: u64 = 100_000;
 

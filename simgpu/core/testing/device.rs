@@ -53,6 +53,7 @@ impl Device {
     }
 
     /// Returns the values at an address.
+    #[allow(dead_code, reason = "not every program of tests reads memory back")]
     pub fn download<T: bytemuck::Pod>(&self, at: u64, count: usize) -> Vec<T> {
         let bytes = count * size_of::<T>();
         assert!(self.memory.host_bounds(at, bytes, false, "download", &self.findings));

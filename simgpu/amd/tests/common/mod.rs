@@ -63,6 +63,7 @@ impl Card {
     }
 
     /// Launches a kernel and returns the findings.
+    #[allow(dead_code, reason = "not every program of tests looks for findings")]
     pub fn findings(&self, kernel: &str, blocks: u32, threads: u32, args: &[u64]) -> Vec<Finding> {
         self.launch(kernel, blocks, threads, args).unwrap_or_else(|e| panic!("{e}"));
         self.findings.take()

@@ -60,13 +60,16 @@ impl From<LineCount> for [u32; 4] {
     }
 }
 
+/// The numbers of instructions, and of those that were executed, by file and line.
+type Counts = BTreeMap<(u32, u32), [u32; 2]>;
+
 /// Merges files. The launches of a kernel are added. Of the numbers of instructions the largest are
 /// kept, because the processes may have run the same ones: what a line has executed in total is at
 /// least that. An index of a file that does not exist is left out.
 pub fn merge(files: impl IntoIterator<Item = File>) -> File {
     let mut merged = File::default();
     let mut paths = Paths::default();
-    let mut kernels: BTreeMap<(String, String), (KernelLines, BTreeMap<(u32, u32), [u32; 2]>)> = BTreeMap::new();
+    let mut kernels: BTreeMap<(String, String), (KernelLines, Counts)> = BTreeMap::new();
     let mut first = true;
     for file in files {
         if std::mem::take(&mut first) {
@@ -91,7 +94,7 @@ pub fn merge(files: impl IntoIterator<Item = File>) -> File {
     merged.files = paths.into_paths();
     let line =
         |((file, line), [instructions, executed]): (_, [u32; 2])| LineCount { file, line, instructions, executed };
-    let kernel = |((name, card), (kernel, lines)): (_, (KernelLines, BTreeMap<_, _>))| KernelLines {
+    let kernel = |((name, card), (kernel, lines)): (_, (KernelLines, Counts))| KernelLines {
         name,
         card,
         lines: lines.into_iter().map(line).collect(),

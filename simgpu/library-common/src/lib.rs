@@ -5,6 +5,7 @@
 //! memory. It first asks the simulator to check every access, because the simulator knows what is
 //! allocated and initialised.
 
+mod fault;
 mod guard;
 mod handles;
 pub mod report;

@@ -57,6 +57,15 @@ impl Vendor {
         runtime.as_ref().map_err(String::as_str)
     }
 
+    /// Counts a call of a library's function. Returns the status with which an injected fault makes
+    /// it fail, if there is one. Without a runtime there are no faults.
+    pub fn injected(&'static self, name: &str) -> Option<i32> {
+        let runtime = self.runtime().ok()?;
+        // SAFETY: the name has this number of bytes.
+        let status = unsafe { (runtime.sim_call)(name.as_ptr(), name.len()) };
+        (status != 0).then_some(status)
+    }
+
     /// # Safety
     /// `T` must be the symbol's type, and must not be used after the library is closed.
     unsafe fn symbol<T: Copy>(&self, library: &Library, path: &Path, name: &str) -> Result<T, String> {
@@ -75,6 +84,7 @@ pub struct Runtime {
     stream_synchronize: unsafe extern "C" fn(*mut c_void) -> c_int,
     stream_is_capturing: unsafe extern "C" fn(*mut c_void, *mut c_int) -> c_int,
     sim_access: unsafe extern "C" fn(*const c_void, usize, c_int, *const c_char) -> c_int,
+    sim_call: unsafe extern "C" fn(*const u8, usize) -> c_int,
     // Kept open, because closing it would unmap the functions above.
     _library: Library,
 }
@@ -93,6 +103,7 @@ impl Runtime {
                 stream_synchronize: vendor.symbol(&library, path, vendor.stream_synchronize)?,
                 stream_is_capturing: vendor.symbol(&library, path, vendor.stream_is_capturing)?,
                 sim_access: vendor.symbol(&library, path, "isobit_sim_access")?,
+                sim_call: vendor.symbol(&library, path, "isobit_sim_call")?,
                 _library: library,
             })
         }

@@ -21,6 +21,9 @@ pub struct Run {
     pub cards: Vec<Selected>,
     /// What happens at a finding; `None` if the user's environment decides.
     pub findings: Option<String>,
+    /// The faults that are injected, as `ISOBIT_SIM_FAULT` has them; `None` if the user's
+    /// environment decides.
+    pub faults: Option<String>,
     /// The files that the findings go to.
     pub reports: Vec<PathBuf>,
     /// The file of suppressions.
@@ -70,6 +73,13 @@ fn command() -> Command {
                 .value_name("MODE")
                 .value_parser(Response::ALL.map(Response::name))
                 .help("At a finding: fail as a card does, only record it, or abort the program [default: card]"),
+        )
+        .arg(
+            Arg::new("fault")
+                .long("fault")
+                .value_name("CALL:N:CODE")
+                .action(ArgAction::Append)
+                .help("Makes the N-th call of a function fail, such as cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY"),
         )
         .arg(
             Arg::new("report")
@@ -137,6 +147,7 @@ fn run(args: &ArgMatches) -> Result<Run, String> {
     Ok(Run {
         cards: cards::select(&all("gpu"), count)?,
         findings: args.get_one::<String>("findings").cloned(),
+        faults: Some(all("fault").join(",")).filter(|faults| !faults.is_empty()),
         reports: args.get_many::<PathBuf>("report").into_iter().flatten().cloned().collect(),
         suppressions: args.get_one::<PathBuf>("suppressions").cloned(),
         unused: args.get_flag("unused"),
@@ -156,6 +167,11 @@ mod tests {
         let matches = command().try_get_matches_from(words).unwrap();
         let run = run(matches.subcommand().unwrap().1).unwrap();
         assert_eq!((run.cards.len(), run.code, run.program), (2, 86, ["p", "--gpu", "x"].map(OsString::from).to_vec()));
+        assert_eq!(run.faults, None);
+        let words = ["isobit-sim", "run", "--fault", "cuInit:1:100", "--fault", "hipMalloc:*:2", "p"];
+        let matches = command().try_get_matches_from(words).unwrap();
+        let faults = super::run(matches.subcommand().unwrap().1).unwrap().faults;
+        assert_eq!(faults.as_deref(), Some("cuInit:1:100,hipMalloc:*:2"));
         for bad in
             [&["--report", "a.xml", "--", "p"][..], &["--findings", "none", "--", "p"], &["--count", "0", "p"], &[]]
         {

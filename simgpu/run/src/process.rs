@@ -85,6 +85,7 @@ fn environment(run: &Run, folder: &Path, reports: &Path) -> Result<Vec<(&'static
             variables.push(("ROCM_PATH", folder.join(selected.vendor.folder).into()));
         }
     }
+    variables.extend(run.faults.as_ref().map(|faults| (isobit_simgpu_fault::VARIABLE, faults.into())));
     variables.extend(run.findings.as_ref().map(|mode| ("ISOBIT_SIM_FINDINGS", mode.into())));
     if let Some(file) = &run.suppressions {
         let path = file.canonicalize().with_context(|| format!("the suppressions {}", file.display()))?;

@@ -39,7 +39,7 @@ impl Folder {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.0.path()).env("ISOBIT_SIMGPU", self.0.path());
         // The variables that the options set, which the user's environment may have.
-        for name in ["CUDA", "ROCM", "FINDINGS", "REPORT", "SUPPRESSIONS"] {
+        for name in ["CUDA", "ROCM", "FAULT", "FINDINGS", "REPORT", "SUPPRESSIONS"] {
             command.env_remove(format!("ISOBIT_SIM_{name}"));
         }
         command.env("ISOBIT_SIM_MEMORY", "1073741824");
@@ -112,6 +112,27 @@ fn findings_become_the_exit_code() {
     assert!(recorded.out.ends_with("status 0\n"), "{}", recorded.out);
     // 128 and the number of SIGABRT.
     folder.python(&["--findings", "abort"], &["race"]).ends_with(134).tells(&["isobit-sim: 1 finding: 1 x race"]);
+}
+
+#[test]
+fn a_call_fails_on_request() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new();
+    let fails =
+        folder.python(&["--gpu", "sm_80", "--fault", "cuMemAlloc_v2:1:CUDA_ERROR_OUT_OF_MEMORY"], &[]).ends_with(1);
+    fails.tells(&["a call failed with 2"]);
+    let lost = folder.python(&["--gpu", "sm_80", "--fault", "cuLaunchKernel:1:lost"], &["race"]).ends_with(1);
+    lost.tells(&["a call failed with 719"]);
+    let absent = folder.python(&["--gpu", "sm_80", "--fault", "cuMemAlloc_v2:*:absent"], &[]).ends_with(1);
+    absent.tells(&["undefined symbol: cuMemAlloc_v2"]);
+    let amd = folder.python(&["--gpu", "gfx90a", "--fault", "hipGetDeviceCount:1:hipErrorNoDevice"], &[]).ends_with(1);
+    amd.tells(&["a call failed with 100"]);
+    let later = folder.python(&["--gpu", "sm_80", "--fault", "cuMemAlloc_v2:2:2"], &[]).ends_with(0);
+    assert_eq!(later.out, "cuda 1 8\n", "there is no second call");
+    let wrong = folder.python(&["--gpu", "sm_80", "--fault", "cuMemAlloc:1:2"], &[]).ends_with(1);
+    wrong.tells(&["ISOBIT_SIM_FAULT", "did you mean cuMemAlloc_v2?", "a call failed with 1"]);
 }
 
 #[test]

@@ -62,6 +62,15 @@ pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
 
     /// Returns the vendor's name of the code.
     fn name(self) -> &'static CStr;
+
+    /// Returns every code.
+    fn all() -> &'static [Self];
+
+    /// Returns the number of the code.
+    fn number(self) -> i32;
+
+    /// Returns the code of a number, which the vendor need not know.
+    fn of(number: i32) -> Self;
 }
 
 /// Defines a vendor's codes: constant, the vendor's name, number, meaning. `unknown` gives the name
@@ -124,6 +133,18 @@ macro_rules! codes {
 
             fn name(self) -> &'static ::std::ffi::CStr {
                 self.name()
+            }
+
+            fn all() -> &'static [Self] {
+                Self::ALL
+            }
+
+            fn number(self) -> i32 {
+                self.0
+            }
+
+            fn of(number: i32) -> Self {
+                Self(number)
             }
         }
     };

@@ -9,6 +9,7 @@ pub mod capture;
 pub mod code;
 pub mod copy;
 pub mod error;
+pub mod fault;
 pub mod graph;
 pub mod handles;
 pub mod host;

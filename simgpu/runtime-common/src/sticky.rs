@@ -94,6 +94,12 @@ impl Sticky {
         }
     }
 
+    /// Fails as a device that is lost: no call is accepted from now on.
+    pub fn lose(&self) {
+        let lost = || Fault::of(FaultKind::Failed, "an injected fault lost the device");
+        self.0.lock().get_or_insert_with(|| Failure { fault: lost(), told: true }).told = true;
+    }
+
     /// Forgets the failure.
     pub fn reset(&self) {
         *self.0.lock() = None;

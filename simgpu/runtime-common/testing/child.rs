@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const VARIABLE: &str = "ISOBIT_TEST_CHILD";
 
 /// The variables that tests set, which the user's environment may have.
-const TESTED: [&str; 3] = ["ISOBIT_SIM_FINDINGS", "ISOBIT_SIM_REPORT", "ISOBIT_SIM_SUPPRESSIONS"];
+const TESTED: [&str; 4] = ["ISOBIT_SIM_FAULT", "ISOBIT_SIM_FINDINGS", "ISOBIT_SIM_REPORT", "ISOBIT_SIM_SUPPRESSIONS"];
 
 /// Two cards of each vendor, and not much memory.
 const SIMULATED: [(&str, &str); 3] =

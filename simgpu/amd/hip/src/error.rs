@@ -1,7 +1,7 @@
 //! The boundary that every call crosses: result codes and the last error of each thread.
 
 use crate::Code;
-use isobit_simgpu_runtime_common::error::outcome;
+use crate::report::CALLS;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -36,7 +36,7 @@ pub(crate) fn take_last() -> Code {
 
 /// Runs the body of an API call; an error becomes its code and the thread's last error.
 pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
-    let code = outcome(name, log_errors(), body);
+    let code = CALLS.run(name, log_errors(), body);
     if code != Code::SUCCESS && code != Code::NOT_READY {
         LAST.set(code);
     }

@@ -5,6 +5,7 @@ use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
 use crate::image;
 use crate::process::{Process, current_device, working};
 use isobit_simgpu_amd::loader::{Kernel, LoadError, Module};
+use isobit_simgpu_runtime_common::fault;
 use isobit_simgpu_runtime_common::handles::Handle;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -37,7 +38,7 @@ impl LoadedModule {
     /// `hipErrorNoBinaryForGpu` if there is no code for the device, `hipErrorInvalidImage`,
     /// `hipErrorSharedObjectInitFailed` for features that are not simulated, `hipErrorOutOfMemory`.
     pub(crate) fn load(process: &Process, device: usize, image: &[u8]) -> Result<Self> {
-        let module = process.cards[device].gpu.load(image).map_err(|error| {
+        let module = process.cards[device].gpu.load(&fault::image(image)).map_err(|error| {
             let code = match error {
                 LoadError::NoCode { .. } => Code::NO_BINARY_FOR_GPU,
                 LoadError::Invalid(_) => Code::INVALID_IMAGE,

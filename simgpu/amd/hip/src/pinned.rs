@@ -1,7 +1,7 @@
 //! Host memory that kernels can access.
 
 use crate::Code;
-use crate::error::{bail, call, put};
+use crate::error::{Result, bail, call, put};
 use crate::memory::{allocate, release};
 use crate::process::process;
 use isobit_simgpu_core::memory::Kind;
@@ -15,24 +15,29 @@ const NON_COHERENT: c_uint = 0x8000_0000;
 /// Allocates host memory that kernels access at the same address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipHostMalloc(to: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
-    call("hipHostMalloc", || {
-        if to.is_null() {
-            bail!(INVALID_VALUE, "the pointer to the address is null");
-        }
-        if flags & !KNOWN != 0 || (flags & COHERENT != 0 && flags & NON_COHERENT != 0) {
-            bail!(INVALID_VALUE, "unknown or contradicting flags {flags:#x}");
-        }
-        let base = allocate(process()?, bytes, Kind::Pinned, flags)?;
-        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
-        unsafe { put(to, base as *mut c_void, "the address") }
-    })
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
+    call("hipHostMalloc", || unsafe { allocate_pinned(to, bytes, flags) })
+}
+
+/// # Safety
+/// `to` is null or can be written.
+unsafe fn allocate_pinned(to: *mut *mut c_void, bytes: usize, flags: c_uint) -> Result {
+    if to.is_null() {
+        bail!(INVALID_VALUE, "the pointer to the address is null");
+    }
+    if flags & !KNOWN != 0 || (flags & COHERENT != 0 && flags & NON_COHERENT != 0) {
+        bail!(INVALID_VALUE, "unknown or contradicting flags {flags:#x}");
+    }
+    let base = allocate(process()?, bytes, Kind::Pinned, flags)?;
+    // SAFETY: as the caller promises.
+    unsafe { put(to, base as *mut c_void, "the address") }
 }
 
 /// As [`hipHostMalloc`] without flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMallocHost(to: *mut *mut c_void, bytes: usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
-    unsafe { hipHostMalloc(to, bytes, 0) }
+    call("hipMallocHost", || unsafe { allocate_pinned(to, bytes, 0) })
 }
 
 /// Frees memory of [`hipHostMalloc`].

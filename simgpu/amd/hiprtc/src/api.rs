@@ -2,7 +2,7 @@
 //! <https://rocm.docs.amd.com/projects/HIP/en/latest/doxygen/html/group___runtime.html>.
 
 use crate::program::{Compiled, Failure, Program};
-use isobit_simgpu_library_common::{Handles, guarded};
+use isobit_simgpu_library_common::{HIP, Handles, guarded, injected};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -58,6 +58,7 @@ pub extern "C" fn hiprtcGetErrorString(result: Status) -> *const c_char {
 /// Each pointer is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> Status {
+    injected!(HIP, "hiprtcVersion");
     if major.is_null() || minor.is_null() {
         return INVALID_INPUT;
     }
@@ -84,6 +85,7 @@ pub unsafe extern "C" fn hiprtcCreateProgram(
     headers: *const *const c_char,
     include_names: *const *const c_char,
 ) -> Status {
+    injected!(HIP, "hiprtcCreateProgram");
     guarded(INTERNAL_ERROR, || {
         if prog.is_null() {
             return INVALID_PROGRAM;
@@ -119,6 +121,7 @@ pub unsafe extern "C" fn hiprtcCompileProgram(
     num_options: c_int,
     options: *const *const c_char,
 ) -> Status {
+    injected!(HIP, "hiprtcCompileProgram");
     guarded(INTERNAL_ERROR, || {
         let Some(state) = PROGRAMS.get(prog) else { return INVALID_PROGRAM };
         // SAFETY: the caller promises that `options` is null or has `num_options` texts that end in
@@ -144,6 +147,7 @@ pub unsafe extern "C" fn hiprtcCompileProgram(
 /// `prog` is null or points to a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcDestroyProgram(prog: *mut *mut c_void) -> Status {
+    injected!(HIP, "hiprtcDestroyProgram");
     guarded(INTERNAL_ERROR, || {
         if prog.is_null() {
             return INVALID_INPUT;
@@ -161,6 +165,7 @@ pub unsafe extern "C" fn hiprtcDestroyProgram(prog: *mut *mut c_void) -> Status 
 /// `code_size` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetCodeSize(prog: *mut c_void, code_size: *mut usize) -> Status {
+    injected!(HIP, "hiprtcGetCodeSize");
     // SAFETY: the caller promises that `code_size` is null or valid for writes.
     with(prog, code_size, |compiled| match &compiled.code {
         Some(code) => {
@@ -178,6 +183,7 @@ pub unsafe extern "C" fn hiprtcGetCodeSize(prog: *mut c_void, code_size: *mut us
 /// `code` is null or has room for the size from [`hiprtcGetCodeSize`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetCode(prog: *mut c_void, code: *mut c_char) -> Status {
+    injected!(HIP, "hiprtcGetCode");
     with(prog, code, |compiled| match &compiled.code {
         Some(object) => {
             // SAFETY: as the caller promises; `with` refuses null.
@@ -194,6 +200,7 @@ pub unsafe extern "C" fn hiprtcGetCode(prog: *mut c_void, code: *mut c_char) -> 
 /// `log_size` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetProgramLogSize(prog: *mut c_void, log_size: *mut usize) -> Status {
+    injected!(HIP, "hiprtcGetProgramLogSize");
     with(prog, log_size, |compiled| {
         // SAFETY: as the caller promises; `with` refuses null.
         unsafe { log_size.write(compiled.log.len() + 1) };
@@ -207,6 +214,7 @@ pub unsafe extern "C" fn hiprtcGetProgramLogSize(prog: *mut c_void, log_size: *m
 /// `log` is null or has room for the size from [`hiprtcGetProgramLogSize`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetProgramLog(prog: *mut c_void, log: *mut c_char) -> Status {
+    injected!(HIP, "hiprtcGetProgramLog");
     with(prog, log, |compiled| {
         // SAFETY: as the caller promises; `with` refuses null.
         unsafe {

@@ -9,3 +9,5 @@ pub mod api;
 mod clang;
 mod options;
 mod program;
+
+isobit_simgpu_fault::remove_absent_functions!();

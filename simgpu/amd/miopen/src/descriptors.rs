@@ -3,7 +3,7 @@
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__convolutions.html>.
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, SUCCESS, Status, status};
-use isobit_simgpu_library_common::{Handles, guarded};
+use isobit_simgpu_library_common::{HIP, Handles, guarded, injected};
 use isobit_simgpu_math::convolution::{self, Window};
 use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
@@ -142,6 +142,7 @@ unsafe fn numbers<const N: usize>(from: *const c_int, least: usize) -> Result<[u
 /// `tensor_desc` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateTensorDescriptor(tensor_desc: *mut *mut c_void) -> Status {
+    injected!(HIP, "miopenCreateTensorDescriptor");
     // SAFETY: the caller promises that `tensor_desc` is null or valid for writes.
     unsafe { make(&TENSORS, tensor_desc) }
 }
@@ -158,6 +159,7 @@ pub unsafe extern "C" fn miopenSetTensorDescriptor(
     dims: *const c_int,
     strides: *const c_int,
 ) -> Status {
+    injected!(HIP, "miopenSetTensorDescriptor");
     guarded(INTERNAL_ERROR, || {
         if nb_dims != 4 || ![HALF, FLOAT, BFLOAT16, DOUBLE].contains(&data_type) {
             return NOT_IMPLEMENTED;
@@ -171,6 +173,7 @@ pub unsafe extern "C" fn miopenSetTensorDescriptor(
 /// Destroys a tensor descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenDestroyTensorDescriptor(tensor_desc: *mut c_void) -> Status {
+    injected!(HIP, "miopenDestroyTensorDescriptor");
     guarded(INTERNAL_ERROR, || if TENSORS.remove(tensor_desc).is_some() { SUCCESS } else { BAD_PARAMETER })
 }
 
@@ -180,6 +183,7 @@ pub extern "C" fn miopenDestroyTensorDescriptor(tensor_desc: *mut c_void) -> Sta
 /// `conv_desc` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateConvolutionDescriptor(conv_desc: *mut *mut c_void) -> Status {
+    injected!(HIP, "miopenCreateConvolutionDescriptor");
     // SAFETY: the caller promises that `conv_desc` is null or valid for writes.
     unsafe { make(&CONVOLUTIONS, conv_desc) }
 }
@@ -198,6 +202,7 @@ pub unsafe extern "C" fn miopenInitConvolutionNdDescriptor(
     dilation: *const c_int,
     c_mode: c_int,
 ) -> Status {
+    injected!(HIP, "miopenInitConvolutionNdDescriptor");
     guarded(INTERNAL_ERROR, || {
         if spatial_dim != 2 || c_mode != 0 {
             return NOT_IMPLEMENTED;
@@ -214,6 +219,7 @@ pub unsafe extern "C" fn miopenInitConvolutionNdDescriptor(
 /// Sets the number of channel groups of a convolution.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenSetConvolutionGroupCount(conv_desc: *mut c_void, group_count: c_int) -> Status {
+    injected!(HIP, "miopenSetConvolutionGroupCount");
     guarded(INTERNAL_ERROR, || match usize::try_from(group_count) {
         Ok(groups) if groups > 0 => status(change(&CONVOLUTIONS, conv_desc, |conv| conv.groups = groups)),
         _ => BAD_PARAMETER,
@@ -224,6 +230,7 @@ pub extern "C" fn miopenSetConvolutionGroupCount(conv_desc: *mut c_void, group_c
 /// there is only one f16 implementation, and results are always reproducible.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenSetConvolutionAttribute(conv_desc: *mut c_void, attr: c_int, _value: c_int) -> Status {
+    injected!(HIP, "miopenSetConvolutionAttribute");
     guarded(INTERNAL_ERROR, || match attr {
         0 | 1 => status(convolution(conv_desc).map(|_| ())),
         _ => BAD_PARAMETER,
@@ -233,6 +240,7 @@ pub extern "C" fn miopenSetConvolutionAttribute(conv_desc: *mut c_void, attr: c_
 /// Destroys a convolution descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenDestroyConvolutionDescriptor(conv_desc: *mut c_void) -> Status {
+    injected!(HIP, "miopenDestroyConvolutionDescriptor");
     guarded(INTERNAL_ERROR, || if CONVOLUTIONS.remove(conv_desc).is_some() { SUCCESS } else { BAD_PARAMETER })
 }
 
@@ -250,6 +258,7 @@ pub unsafe extern "C" fn miopenGetConvolutionForwardOutputDim(
     h: *mut c_int,
     w: *mut c_int,
 ) -> Status {
+    injected!(HIP, "miopenGetConvolutionForwardOutputDim");
     guarded(INTERNAL_ERROR, || {
         let result = || convolution(conv_desc)?.result(&tensor(input_tensor_desc)?, &tensor(filter_desc)?);
         let outs = [n, c, h, w];

@@ -1,7 +1,7 @@
 //! Handles: <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__handle.html>
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, SUCCESS, Status};
-use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded, injected};
 use parking_lot::Mutex;
 use std::ffi::c_void;
 
@@ -13,6 +13,7 @@ static HANDLES: Handles<Mutex<Stream>> = Handles::new();
 /// `handle` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreate(handle: *mut *mut c_void) -> Status {
+    injected!(HIP, "miopenCreate");
     // SAFETY: the caller promises that `handle` is null or valid for writes.
     unsafe { miopenCreateWithStream(handle, std::ptr::null_mut()) }
 }
@@ -23,6 +24,7 @@ pub unsafe extern "C" fn miopenCreate(handle: *mut *mut c_void) -> Status {
 /// `handle` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateWithStream(handle: *mut *mut c_void, stream: *mut c_void) -> Status {
+    injected!(HIP, "miopenCreateWithStream");
     guarded(INTERNAL_ERROR, || {
         if handle.is_null() {
             return BAD_PARAMETER;
@@ -42,12 +44,14 @@ pub unsafe extern "C" fn miopenCreateWithStream(handle: *mut *mut c_void, stream
 /// Destroys a handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenDestroy(handle: *mut c_void) -> Status {
+    injected!(HIP, "miopenDestroy");
     guarded(INTERNAL_ERROR, || if HANDLES.remove(handle).is_some() { SUCCESS } else { BAD_PARAMETER })
 }
 
 /// Sets the stream that later calls work on.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenSetStream(handle: *mut c_void, stream: *mut c_void) -> Status {
+    injected!(HIP, "miopenSetStream");
     guarded(INTERNAL_ERROR, || {
         let Some(context) = HANDLES.get(handle) else { return BAD_PARAMETER };
         let status = known(Stream(stream));
@@ -64,6 +68,7 @@ pub extern "C" fn miopenSetStream(handle: *mut c_void, stream: *mut c_void) -> S
 /// `stream` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenGetStream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
+    injected!(HIP, "miopenGetStream");
     guarded(INTERNAL_ERROR, || match HANDLES.get(handle) {
         Some(context) if !stream.is_null() => {
             // SAFETY: the pointer is not null; the caller promises that `stream` is null or valid

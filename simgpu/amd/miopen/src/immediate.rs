@@ -5,7 +5,7 @@ use crate::descriptors::{BFLOAT16, FLOAT, HALF, convolution, tensor};
 use crate::handle::stream_of;
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, Status, status};
 use half::{bf16, f16};
-use isobit_simgpu_library_common::{Access, HIP, guarded};
+use isobit_simgpu_library_common::{Access, HIP, guarded, injected};
 use isobit_simgpu_math::convolution::{Call, Convolution, Pass};
 use isobit_simgpu_math::scratch;
 use std::ffi::{c_int, c_void};
@@ -161,6 +161,7 @@ pub unsafe extern "C" fn miopenConvolutionForwardGetSolution(
     solution_count: *mut usize,
     solutions: *mut Solution,
 ) -> Status {
+    injected!(HIP, "miopenConvolutionForwardGetSolution");
     let call = operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward);
     // SAFETY: the caller promises that `solution_count` is null or valid for writes, and that
     // `solutions` is null or has room for the requested number.
@@ -182,6 +183,7 @@ pub unsafe extern "C" fn miopenConvolutionBackwardDataGetSolution(
     solution_count: *mut usize,
     solutions: *mut Solution,
 ) -> Status {
+    injected!(HIP, "miopenConvolutionBackwardDataGetSolution");
     let call = operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data);
     // SAFETY: the caller promises what `miopenConvolutionForwardGetSolution` requires.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
@@ -197,6 +199,7 @@ pub extern "C" fn miopenConvolutionForwardCompileSolution(
     y_desc: *mut c_void,
     solution_id: u64,
 ) -> Status {
+    injected!(HIP, "miopenConvolutionForwardCompileSolution");
     compile(handle, operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward), solution_id)
 }
 
@@ -210,6 +213,7 @@ pub extern "C" fn miopenConvolutionBackwardDataCompileSolution(
     dx_desc: *mut c_void,
     solution_id: u64,
 ) -> Status {
+    injected!(HIP, "miopenConvolutionBackwardDataCompileSolution");
     compile(handle, operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data), solution_id)
 }
 
@@ -229,6 +233,7 @@ pub extern "C" fn miopenConvolutionForwardImmediate(
     work_space_size: usize,
     solution_id: u64,
 ) -> Status {
+    injected!(HIP, "miopenConvolutionForwardImmediate");
     let call = operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward);
     immediate(handle, call, [x, w, y.cast_const()], (work_space, work_space_size), solution_id)
 }
@@ -249,6 +254,7 @@ pub extern "C" fn miopenConvolutionBackwardDataImmediate(
     work_space_size: usize,
     solution_id: u64,
 ) -> Status {
+    injected!(HIP, "miopenConvolutionBackwardDataImmediate");
     let call = operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data);
     immediate(handle, call, [dx.cast_const(), w, dy], (work_space, work_space_size), solution_id)
 }

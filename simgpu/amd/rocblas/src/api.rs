@@ -2,7 +2,7 @@
 //! <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/helper-functions.html>.
 
 use crate::types::*;
-use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded, injected};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -57,6 +57,7 @@ unsafe fn put<T>(out: *mut T, value: T) -> Status {
 /// `handle` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_create_handle(handle: *mut *mut c_void) -> Status {
+    injected!(HIP, "rocblas_create_handle");
     guarded(INTERNAL_ERROR, || {
         if handle.is_null() {
             return INVALID_HANDLE;
@@ -81,6 +82,7 @@ pub(crate) fn new_handle() -> *mut c_void {
 /// Destroys a handle after the work of its stream is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_destroy_handle(handle: *mut c_void) -> Status {
+    injected!(HIP, "rocblas_destroy_handle");
     guarded(INTERNAL_ERROR, || {
         let Some(context) = HANDLES.remove(handle) else { return INVALID_HANDLE };
         match HIP.runtime().map(|hip| hip.synchronize(context.settings().stream)) {
@@ -93,6 +95,7 @@ pub extern "C" fn rocblas_destroy_handle(handle: *mut c_void) -> Status {
 /// Sets the stream that later calls work on.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_set_stream(handle: *mut c_void, stream: *mut c_void) -> Status {
+    injected!(HIP, "rocblas_set_stream");
     with(handle, |context| {
         let stream = Stream(stream);
         match HIP.runtime().map(|hip| hip.is_capturing(stream)) {
@@ -109,6 +112,7 @@ pub extern "C" fn rocblas_set_stream(handle: *mut c_void, stream: *mut c_void) -
 /// `stream` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_stream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
+    injected!(HIP, "rocblas_get_stream");
     // SAFETY: the caller promises that `stream` is null or valid for writes.
     with(handle, |context| unsafe { put(stream, context.settings().stream.0) })
 }
@@ -116,6 +120,7 @@ pub unsafe extern "C" fn rocblas_get_stream(handle: *mut c_void, stream: *mut *m
 /// Sets whether scalars lie in host or device memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_set_pointer_mode(handle: *mut c_void, pointer_mode: c_int) -> Status {
+    injected!(HIP, "rocblas_set_pointer_mode");
     with(handle, |context| match pointer_mode {
         POINTER_MODE_HOST | POINTER_MODE_DEVICE => context.set(|s| s.pointer_mode = pointer_mode),
         _ => INVALID_VALUE,
@@ -128,6 +133,7 @@ pub extern "C" fn rocblas_set_pointer_mode(handle: *mut c_void, pointer_mode: c_
 /// `pointer_mode` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_pointer_mode(handle: *mut c_void, pointer_mode: *mut c_int) -> Status {
+    injected!(HIP, "rocblas_get_pointer_mode");
     // SAFETY: the caller promises that `pointer_mode` is null or valid for writes.
     with(handle, |context| unsafe { put(pointer_mode, context.settings().pointer_mode) })
 }
@@ -136,6 +142,7 @@ pub unsafe extern "C" fn rocblas_get_pointer_mode(handle: *mut c_void, pointer_m
 /// differ.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_set_atomics_mode(handle: *mut c_void, atomics_mode: c_int) -> Status {
+    injected!(HIP, "rocblas_set_atomics_mode");
     with(handle, |context| match atomics_mode {
         ATOMICS_NOT_ALLOWED | ATOMICS_ALLOWED => context.set(|s| s.atomics_mode = atomics_mode),
         _ => INVALID_VALUE,
@@ -148,6 +155,7 @@ pub extern "C" fn rocblas_set_atomics_mode(handle: *mut c_void, atomics_mode: c_
 /// `atomics_mode` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_atomics_mode(handle: *mut c_void, atomics_mode: *mut c_int) -> Status {
+    injected!(HIP, "rocblas_get_atomics_mode");
     // SAFETY: the caller promises that `atomics_mode` is null or valid for writes.
     with(handle, |context| unsafe { put(atomics_mode, context.settings().atomics_mode) })
 }
@@ -155,6 +163,7 @@ pub unsafe extern "C" fn rocblas_get_atomics_mode(handle: *mut c_void, atomics_m
 /// Sets the workspace in device memory. It is ignored, because nothing here needs one.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_set_workspace(handle: *mut c_void, _addr: *mut c_void, _size: usize) -> Status {
+    injected!(HIP, "rocblas_set_workspace");
     with(handle, |_| SUCCESS)
 }
 
@@ -164,6 +173,7 @@ pub extern "C" fn rocblas_set_workspace(handle: *mut c_void, _addr: *mut c_void,
 /// `len` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_version_string_size(len: *mut usize) -> Status {
+    injected!(HIP, "rocblas_get_version_string_size");
     // SAFETY: the caller promises that `len` is null or valid for writes.
     unsafe { put(len, VERSION.count_bytes() + 1) }
 }
@@ -174,6 +184,7 @@ pub unsafe extern "C" fn rocblas_get_version_string_size(len: *mut usize) -> Sta
 /// `buf` is null or has room for `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_version_string(buf: *mut c_char, len: usize) -> Status {
+    injected!(HIP, "rocblas_get_version_string");
     let version = VERSION.to_bytes_with_nul();
     if buf.is_null() {
         return INVALID_POINTER;

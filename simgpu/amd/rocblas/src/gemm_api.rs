@@ -5,7 +5,7 @@ use crate::api::{Settings, with};
 use crate::check::{Arguments, Operand};
 use crate::kernel::{self, kernel_for};
 use crate::types::*;
-use isobit_simgpu_library_common::HIP;
+use isobit_simgpu_library_common::{HIP, injected};
 use isobit_simgpu_math::gemm::Scalar;
 use std::ffi::{c_int, c_void};
 
@@ -47,6 +47,7 @@ pub unsafe extern "C" fn rocblas_gemm_strided_batched_ex(
     _solution_index: i32,
     _flags: u32,
 ) -> Status {
+    injected!(HIP, "rocblas_gemm_strided_batched_ex");
     let operand = |pointer, datatype, leading, stride| Operand { pointer, datatype, leading, stride };
     let arguments = Arguments {
         operations: [trans_a, trans_b],
@@ -97,6 +98,7 @@ pub unsafe extern "C" fn rocblas_gemm_ex(
     _solution_index: i32,
     _flags: u32,
 ) -> Status {
+    injected!(HIP, "rocblas_gemm_ex");
     let operand = |pointer, datatype, leading| Operand { pointer, datatype, leading, stride: 0 };
     let arguments = Arguments {
         operations: [trans_a, trans_b],

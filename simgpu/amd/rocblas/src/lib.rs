@@ -9,3 +9,5 @@ mod check;
 pub mod gemm_api;
 mod kernel;
 pub mod types;
+
+isobit_simgpu_fault::remove_absent_functions!();

@@ -3,7 +3,7 @@
 
 use crate::distribution;
 use crate::ordering::{Kind, Start};
-use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded, injected};
 use isobit_simgpu_math::random::{Distribution, Generator};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -42,6 +42,7 @@ fn with(generator: *mut c_void, body: impl FnOnce(Arc<Generator<Start>>) -> Stat
 /// `generator` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocrand_create_generator(generator: *mut *mut c_void, rng_type: c_int) -> Status {
+    injected!(HIP, "rocrand_create_generator");
     guarded(INTERNAL_ERROR, || {
         let kind = match rng_type {
             400 | 401 => Kind::Xorwow,
@@ -70,6 +71,7 @@ fn new_generator(kind: Kind) -> *mut c_void {
 /// Destroys a generator. Its pending work is still done.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_destroy_generator(generator: *mut c_void) -> Status {
+    injected!(HIP, "rocrand_destroy_generator");
     guarded(INTERNAL_ERROR, || if GENERATORS.remove(generator).is_some() { SUCCESS } else { NOT_CREATED })
 }
 
@@ -77,12 +79,14 @@ pub extern "C" fn rocrand_destroy_generator(generator: *mut c_void) -> Status {
 /// generator, in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_initialize_generator(generator: *mut c_void) -> Status {
+    injected!(HIP, "rocrand_initialize_generator");
     with(generator, |_| SUCCESS)
 }
 
 /// Sets the stream that later calls work on.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_set_stream(generator: *mut c_void, stream: *mut c_void) -> Status {
+    injected!(HIP, "rocrand_set_stream");
     with(generator, |g| {
         g.set_stream(Stream(stream));
         SUCCESS
@@ -92,6 +96,7 @@ pub extern "C" fn rocrand_set_stream(generator: *mut c_void, stream: *mut c_void
 /// Sets the seed and restarts the sequence.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_set_seed(generator: *mut c_void, seed: u64) -> Status {
+    injected!(HIP, "rocrand_set_seed");
     with(generator, |g| {
         g.set(|start| start.seed = seed);
         SUCCESS
@@ -101,6 +106,7 @@ pub extern "C" fn rocrand_set_seed(generator: *mut c_void, seed: u64) -> Status 
 /// Sets the number of values to skip at the start of the sequence, and restarts it.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_set_offset(generator: *mut c_void, offset: u64) -> Status {
+    injected!(HIP, "rocrand_set_offset");
     with(generator, |g| {
         g.set(|start| start.offset = offset);
         SUCCESS
@@ -113,6 +119,7 @@ pub extern "C" fn rocrand_set_offset(generator: *mut c_void, offset: u64) -> Sta
 /// `version` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocrand_get_version(version: *mut c_int) -> Status {
+    injected!(HIP, "rocrand_get_version");
     if version.is_null() {
         return OUT_OF_RANGE;
     }
@@ -150,18 +157,21 @@ fn generate<T: Copy + Default + 'static>(
 /// Enqueues uniform 32-bit integers.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate(generator: *mut c_void, output_data: *mut u32, n: usize) -> Status {
+    injected!(HIP, "rocrand_generate");
     generate(generator, "rocrand_generate", output_data, n, distribution::bits)
 }
 
 /// Enqueues uniform numbers in (0, 1].
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate_uniform(generator: *mut c_void, output_data: *mut f32, n: usize) -> Status {
+    injected!(HIP, "rocrand_generate_uniform");
     generate(generator, "rocrand_generate_uniform", output_data, n, distribution::uniform)
 }
 
 /// Enqueues uniform numbers in (0, 1], in double precision.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate_uniform_double(generator: *mut c_void, output_data: *mut f64, n: usize) -> Status {
+    injected!(HIP, "rocrand_generate_uniform_double");
     generate(generator, "rocrand_generate_uniform_double", output_data, n, distribution::uniform_double)
 }
 
@@ -174,6 +184,7 @@ pub extern "C" fn rocrand_generate_normal(
     mean: f32,
     stddev: f32,
 ) -> Status {
+    injected!(HIP, "rocrand_generate_normal");
     generate(generator, "rocrand_generate_normal", output_data, n, |kind| distribution::normal(kind, mean, stddev))
 }
 
@@ -186,6 +197,7 @@ pub extern "C" fn rocrand_generate_normal_double(
     mean: f64,
     stddev: f64,
 ) -> Status {
+    injected!(HIP, "rocrand_generate_normal_double");
     generate(generator, "rocrand_generate_normal_double", output_data, n, |kind| {
         distribution::normal_double(kind, mean, stddev)
     })

@@ -12,3 +12,5 @@ pub mod api;
 pub mod distribution;
 pub mod ordering;
 pub mod seed;
+
+isobit_simgpu_fault::remove_absent_functions!();

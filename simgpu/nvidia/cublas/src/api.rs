@@ -3,7 +3,7 @@
 
 use crate::modes::Settings;
 use crate::types::*;
-use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded, injected};
 use parking_lot::Mutex;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -55,6 +55,7 @@ pub(crate) fn new_handle() -> *mut c_void {
 /// `handle` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasCreate_v2(handle: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cublasCreate_v2");
     guarded(INTERNAL_ERROR, || {
         if handle.is_null() {
             return INVALID_VALUE;
@@ -71,6 +72,7 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut *mut c_void) -> Status {
 /// Destroys a handle after the work of its stream. Errors of that work are not reported here.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasDestroy_v2(handle: *mut c_void) -> Status {
+    injected!(CUDA, "cublasDestroy_v2");
     guarded(INTERNAL_ERROR, || {
         let Some(context) = HANDLES.remove(handle) else { return NOT_INITIALIZED };
         let Ok(cuda) = CUDA.runtime() else { return INTERNAL_ERROR };
@@ -82,6 +84,7 @@ pub extern "C" fn cublasDestroy_v2(handle: *mut c_void) -> Status {
 /// Sets the stream of later calls. If the stream does not exist, those calls fail.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasSetStream_v2(handle: *mut c_void, stream: *mut c_void) -> Status {
+    injected!(CUDA, "cublasSetStream_v2");
     with(handle, |context| context.set(|s| s.stream = Stream(stream)))
 }
 
@@ -91,6 +94,7 @@ pub extern "C" fn cublasSetStream_v2(handle: *mut c_void, stream: *mut c_void) -
 /// `stream` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasGetStream_v2(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cublasGetStream_v2");
     // SAFETY: the caller promises that `stream` is null or can be written.
     with(handle, |context| unsafe { put(stream, context.settings().stream.0) })
 }
@@ -98,6 +102,7 @@ pub unsafe extern "C" fn cublasGetStream_v2(handle: *mut c_void, stream: *mut *m
 /// Sets the device workspace, aligned to 256 bytes. This library needs no workspace.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasSetWorkspace_v2(handle: *mut c_void, workspace: *mut c_void, _size: usize) -> Status {
+    injected!(CUDA, "cublasSetWorkspace_v2");
     with(handle, |_| if workspace.addr().is_multiple_of(256) { SUCCESS } else { INVALID_VALUE })
 }
 
@@ -107,6 +112,7 @@ pub extern "C" fn cublasSetWorkspace_v2(handle: *mut c_void, workspace: *mut c_v
 /// `version` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasGetVersion_v2(_handle: *mut c_void, version: *mut c_int) -> Status {
+    injected!(CUDA, "cublasGetVersion_v2");
     let [major, minor, patch] = VERSION;
     // SAFETY: the caller promises that `version` is null or can be written.
     unsafe { put(version, major * 10_000 + minor * 100 + patch) }
@@ -118,6 +124,7 @@ pub unsafe extern "C" fn cublasGetVersion_v2(_handle: *mut c_void, version: *mut
 /// `value` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasGetProperty(property: c_int, value: *mut c_int) -> Status {
+    injected!(CUDA, "cublasGetProperty");
     match usize::try_from(property).ok().and_then(|at| VERSION.get(at)) {
         // SAFETY: the caller promises that `value` is null or can be written.
         Some(&part) => unsafe { put(value, part) },

@@ -4,6 +4,7 @@
 use crate::call::multiply;
 use crate::check::{Arguments, Operand};
 use crate::types::Status;
+use isobit_simgpu_library_common::{CUDA, injected};
 use isobit_simgpu_math::gemm::Batch;
 use std::ffi::{c_int, c_void};
 
@@ -37,6 +38,7 @@ macro_rules! products {
             compute_type: c_int,
             algo: c_int,
         ) -> Status {
+            injected!(CUDA, stringify!($single));
             let operand = |pointer, datatype, leading: $size| {
                 Operand { pointer, datatype, leading: leading.into(), batch: Batch::Strided(0) }
             };
@@ -86,6 +88,7 @@ macro_rules! products {
             compute_type: c_int,
             algo: c_int,
         ) -> Status {
+            injected!(CUDA, stringify!($strided));
             let operand = |pointer, datatype, leading: $size, stride| {
                 Operand { pointer, datatype, leading: leading.into(), batch: Batch::Strided(stride) }
             };
@@ -132,6 +135,7 @@ macro_rules! products {
             compute_type: c_int,
             algo: c_int,
         ) -> Status {
+            injected!(CUDA, stringify!($batched));
             let operand = |pointer, datatype, leading: $size| {
                 Operand { pointer, datatype, leading: leading.into(), batch: Batch::Pointers }
             };

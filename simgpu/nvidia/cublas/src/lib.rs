@@ -14,3 +14,5 @@ mod kernel;
 pub mod modes;
 pub mod typed_api;
 pub mod types;
+
+isobit_simgpu_fault::remove_absent_functions!();

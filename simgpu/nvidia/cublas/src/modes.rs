@@ -2,7 +2,7 @@
 
 use crate::api::{put, with};
 use crate::types::*;
-use isobit_simgpu_library_common::Stream;
+use isobit_simgpu_library_common::{CUDA, Stream, injected};
 use std::ffi::{c_int, c_void};
 
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +42,7 @@ macro_rules! modes {
         #[doc = concat!("Sets ", $what, ".")]
         #[unsafe(no_mangle)]
         pub extern "C" fn $set(handle: *mut c_void, mode: c_int) -> Status {
+            injected!(CUDA, stringify!($set));
             let valid: fn(c_int) -> bool = $valid;
             with(handle, |context| if valid(mode) { context.set(|s| s.$field = mode) } else { INVALID_VALUE })
         }
@@ -52,6 +53,7 @@ macro_rules! modes {
         /// `mode` is null or can be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get(handle: *mut c_void, mode: *mut c_int) -> Status {
+            injected!(CUDA, stringify!($get));
             // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             with(handle, |context| unsafe { put(mode, context.settings().$field) })
         }

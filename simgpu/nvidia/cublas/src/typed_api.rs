@@ -5,6 +5,7 @@ use crate::call::multiply;
 use crate::check::{Arguments, Operand};
 use crate::types::*;
 use half::f16;
+use isobit_simgpu_library_common::{CUDA, injected};
 use isobit_simgpu_math::gemm::Batch;
 use isobit_simgpu_math::number::Complex;
 use std::ffi::{c_int, c_void};
@@ -35,6 +36,7 @@ macro_rules! typed {
             c: *mut $number,
             ldc: $size,
         ) -> Status {
+            injected!(CUDA, stringify!($single));
             let operand = |pointer: *const $number, leading: $size| Operand {
                 pointer: pointer.cast(),
                 datatype: $datatype,
@@ -82,6 +84,7 @@ macro_rules! typed {
             stride_c: i64,
             batch_count: $size,
         ) -> Status {
+            injected!(CUDA, stringify!($strided));
             let operand = |pointer: *const $number, leading: $size, stride| Operand {
                 pointer: pointer.cast(),
                 datatype: $datatype,
@@ -126,6 +129,7 @@ macro_rules! typed {
             ldc: $size,
             batch_count: $size,
         ) -> Status {
+            injected!(CUDA, stringify!($batched));
             let operand = |pointer, leading: $size| Operand {
                 pointer,
                 datatype: $datatype,

@@ -1,7 +1,7 @@
 //! The error handling of every API call, with CUDA's codes.
 
 use crate::Code;
-use isobit_simgpu_runtime_common::error::outcome;
+use crate::report::CALLS;
 use std::sync::OnceLock;
 
 pub(crate) use isobit_simgpu_runtime_common::error::{put, put_if_wanted, put_text, read, text};
@@ -23,5 +23,5 @@ pub(crate) use bail;
 pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
     static LOG: OnceLock<bool> = OnceLock::new();
     let log = *LOG.get_or_init(|| std::env::var("ISOBIT_SIM_LOG").is_ok_and(|log| log.trim() == "1"));
-    outcome(name, log, body)
+    CALLS.run(name, log, body)
 }

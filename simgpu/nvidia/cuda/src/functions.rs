@@ -8,6 +8,8 @@ use std::ffi::c_void;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
+    /// The name of its export.
+    pub(crate) function: &'static str,
     /// The CUDA version: major times 1000 plus minor times 10.
     pub(crate) since: i32,
     pub(crate) address: fn() -> *const c_void,
@@ -18,6 +20,7 @@ macro_rules! functions {
         pub(crate) const FUNCTIONS: &[Entry] = &[$($(
             Entry {
                 name: stringify!($name),
+                function: stringify!($function),
                 since: $since,
                 address: || crate::$module::$function as *const c_void,
             },

@@ -51,35 +51,46 @@ pub unsafe extern "C" fn cuGraphGetEdges_v2(
     edges: *mut EdgeData,
     count: *mut usize,
 ) -> Code {
-    call("cuGraphGetEdges_v2", || {
-        if from.is_null() != to.is_null() {
-            bail!(INVALID_VALUE, "only one of the two node arrays is null");
-        }
-        let graphs = &process()?.graphs;
-        let graph = graphs.graph::<Code>(graph)?;
-        let pairs: Vec<(usize, usize)> = graph.with(|graph| {
-            let after = |node| graph.after(node).unwrap_or_default().iter().map(move |&before| (before, node));
-            (0..graph.len()).flat_map(after).collect()
-        });
-        let ends = [pairs.iter().map(|pair| pair.0).collect::<Vec<_>>(), pairs.iter().map(|pair| pair.1).collect()];
-        let [first, second] = ends.map(|nodes| graphs.node_handles(&graph, nodes));
-        // SAFETY: as the caller promises. The first list overwrites the capacity with the number of
-        // elements that it wrote, so the second list is given the original capacity.
-        unsafe {
-            ordinary(edges, count)?;
-            let room = read(count, "the number of edges")?;
-            list(from, count, &first)?;
-            put(count, room, "the number of edges")?;
-            list(to, count, &second)
-        }
-    })
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
+    call("cuGraphGetEdges_v2", || unsafe { list_edges(graph, from, to, edges, count) })
+}
+
+/// # Safety
+/// Each pointer is null or has room for the number of elements that `count` holds before the call.
+unsafe fn list_edges(
+    graph: Handle,
+    from: *mut Handle,
+    to: *mut Handle,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Result {
+    if from.is_null() != to.is_null() {
+        bail!(INVALID_VALUE, "only one of the two node arrays is null");
+    }
+    let graphs = &process()?.graphs;
+    let graph = graphs.graph::<Code>(graph)?;
+    let pairs: Vec<(usize, usize)> = graph.with(|graph| {
+        let after = |node| graph.after(node).unwrap_or_default().iter().map(move |&before| (before, node));
+        (0..graph.len()).flat_map(after).collect()
+    });
+    let ends = [pairs.iter().map(|pair| pair.0).collect::<Vec<_>>(), pairs.iter().map(|pair| pair.1).collect()];
+    let [first, second] = ends.map(|nodes| graphs.node_handles(&graph, nodes));
+    // SAFETY: as the caller promises. The first list overwrites the capacity with the number of
+    // elements that it wrote, so the second list is given the original capacity.
+    unsafe {
+        ordinary(edges, count)?;
+        let room = read(count, "the number of edges")?;
+        list(from, count, &first)?;
+        put(count, room, "the number of edges")?;
+        list(to, count, &second)
+    }
 }
 
 /// Like [`cuGraphGetEdges_v2`], without the edge data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
-    unsafe { cuGraphGetEdges_v2(graph, from, to, std::ptr::null_mut(), count) }
+    call("cuGraphGetEdges", || unsafe { list_edges(graph, from, to, std::ptr::null_mut(), count) })
 }
 
 /// # Safety

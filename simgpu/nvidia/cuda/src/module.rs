@@ -9,6 +9,7 @@ use crate::memory::Address;
 use crate::printed;
 use crate::process::{Process, process};
 use isobit_simgpu_nvidia::module::{Kernel, LoadError, Module};
+use isobit_simgpu_runtime_common::fault;
 use isobit_simgpu_runtime_common::handles::Handle;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -44,7 +45,7 @@ impl LoadedModule {
     /// would reject it, which includes PTX for a newer card, `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn load(process: &Process, context: Arc<Context>, image: &[u8]) -> Result<Self> {
         printed::flush(process);
-        let module = process.cards[context.device].gpu.load(image).map_err(|error| {
+        let module = process.cards[context.device].gpu.load(&fault::image(image)).map_err(|error| {
             // The driver treats a text as PTX if it has a `.version` directive.
             let says_version = image.windows(8).any(|word| word == b".version");
             let code = match error {

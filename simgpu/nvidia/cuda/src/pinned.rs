@@ -2,7 +2,7 @@
 
 use crate::Code;
 use crate::current::current;
-use crate::error::{bail, call, put};
+use crate::error::{Result, bail, call, put};
 use crate::managed::MANAGED;
 use crate::memory::{Address, allocate, release};
 use crate::process::process;
@@ -18,23 +18,28 @@ const PORTABLE_AND_MAPPED: c_uint = 1 | 2;
 /// Allocates host memory that kernels access at the same address. A size of zero gives null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(to: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
-    call("cuMemHostAlloc", || {
-        if to.is_null() || flags & !ALLOC_FLAGS != 0 {
-            bail!(INVALID_VALUE, "the pointer to the address is null, or the flags are unknown: {flags:#x}");
-        }
-        let (process, context) = (process()?, current()?);
-        let flags = flags | PORTABLE_AND_MAPPED;
-        let base = if bytes == 0 { 0 } else { allocate(process, &context, bytes, Kind::Pinned, flags)? };
-        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
-        unsafe { put(to, base as *mut c_void, "the address") }
-    })
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
+    call("cuMemHostAlloc", || unsafe { allocate_pinned(to, bytes, flags) })
+}
+
+/// # Safety
+/// `to` is null or can be written.
+unsafe fn allocate_pinned(to: *mut *mut c_void, bytes: usize, flags: c_uint) -> Result {
+    if to.is_null() || flags & !ALLOC_FLAGS != 0 {
+        bail!(INVALID_VALUE, "the pointer to the address is null, or the flags are unknown: {flags:#x}");
+    }
+    let (process, context) = (process()?, current()?);
+    let flags = flags | PORTABLE_AND_MAPPED;
+    let base = if bytes == 0 { 0 } else { allocate(process, &context, bytes, Kind::Pinned, flags)? };
+    // SAFETY: as the caller promises.
+    unsafe { put(to, base as *mut c_void, "the address") }
 }
 
 /// Like [`cuMemHostAlloc`] without flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocHost_v2(to: *mut *mut c_void, bytes: usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
-    unsafe { cuMemHostAlloc(to, bytes, 0) }
+    call("cuMemAllocHost_v2", || unsafe { allocate_pinned(to, bytes, 0) })
 }
 
 /// Frees memory of [`cuMemHostAlloc`].

@@ -3,6 +3,7 @@
 use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted, text};
 use crate::functions::FUNCTIONS;
+use crate::report::CALLS;
 use crate::version::VERSION;
 use std::ffi::{c_char, c_int, c_ulonglong, c_void};
 
@@ -23,7 +24,7 @@ fn find(name: *const c_char, version: c_int, flags: c_ulonglong) -> Result<(*con
     if flags > PER_THREAD || version > VERSION {
         bail!(INVALID_VALUE, "invalid flags {flags:#x}, or version {version} is newer than driver version {VERSION}");
     }
-    let named = || FUNCTIONS.iter().filter(|entry| entry.name == name);
+    let named = || FUNCTIONS.iter().filter(|entry| entry.name == name && !CALLS.is_absent(entry.function));
     Ok(match named().filter(|entry| entry.since <= version).max_by_key(|entry| entry.since) {
         Some(entry) => ((entry.address)(), FOUND),
         None if named().next().is_some() => (std::ptr::null(), TOO_OLD),

@@ -2,7 +2,7 @@
 //! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html#cudnncreate>
 
 use crate::status::{BAD_PARAM, INTERNAL_ERROR, NOT_INITIALIZED, Outcome, Status, answer, ensure, fail};
-use isobit_simgpu_library_common::{CUDA, Handles, Runtime, Stream};
+use isobit_simgpu_library_common::{CUDA, Handles, Runtime, Stream, injected};
 use parking_lot::Mutex;
 use std::ffi::c_void;
 
@@ -19,6 +19,7 @@ pub(crate) fn driver(without: Status) -> Outcome<&'static Runtime> {
 /// `handle` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreate(handle: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cudnnCreate");
     answer(|| {
         ensure(!handle.is_null(), BAD_PARAM, || "cudnnCreate: the pointer to the handle is null".into())?;
         driver(NOT_INITIALIZED)?;
@@ -31,6 +32,7 @@ pub unsafe extern "C" fn cudnnCreate(handle: *mut *mut c_void) -> Status {
 /// Destroys a handle when the work of its stream is done. A null handle is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnDestroy(handle: *mut c_void) -> Status {
+    injected!(CUDA, "cudnnDestroy");
     answer(|| {
         if handle.is_null() {
             return Ok(());
@@ -50,6 +52,7 @@ pub extern "C" fn cudnnDestroy(handle: *mut c_void) -> Status {
 /// Sets the stream of later calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnSetStream(handle: *mut c_void, stream: *mut c_void) -> Status {
+    injected!(CUDA, "cudnnSetStream");
     answer(|| {
         let Some(context) = HANDLES.get(handle) else { return fail(BAD_PARAM, "cudnnSetStream: not a handle") };
         // The default stream always exists, whatever the driver reports about it at this moment.
@@ -67,6 +70,7 @@ pub extern "C" fn cudnnSetStream(handle: *mut c_void, stream: *mut c_void) -> St
 /// `stream` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnGetStream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cudnnGetStream");
     answer(|| {
         let current = stream_of(handle)?;
         ensure(!stream.is_null(), BAD_PARAM, || "cudnnGetStream: the pointer to the stream is null".into())?;

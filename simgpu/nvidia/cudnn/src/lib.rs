@@ -24,6 +24,8 @@ pub use handle::*;
 pub use legacy::*;
 pub use status::*;
 
+isobit_simgpu_fault::remove_absent_functions!();
+
 /// The cuDNN version that this library replaces, 9.26.0.
 const VERSION: usize = 9_26_00;
 

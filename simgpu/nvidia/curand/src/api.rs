@@ -1,7 +1,7 @@
 //! cuRAND's generators and their settings: <https://docs.nvidia.com/cuda/curand/group__HOST.html>.
 
 use crate::ordering::{Kind, Ordering, Start};
-use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded, injected};
 use isobit_simgpu_math::random::Generator;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -76,6 +76,7 @@ unsafe fn create(generator: *mut *mut c_void, rng_type: c_int, is_host: bool) ->
 /// `generator` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandCreateGenerator(generator: *mut *mut c_void, rng_type: c_int) -> Status {
+    injected!(CUDA, "curandCreateGenerator");
     // SAFETY: the caller promises that `generator` is null or can be written.
     unsafe { create(generator, rng_type, false) }
 }
@@ -86,6 +87,7 @@ pub unsafe extern "C" fn curandCreateGenerator(generator: *mut *mut c_void, rng_
 /// `generator` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandCreateGeneratorHost(generator: *mut *mut c_void, rng_type: c_int) -> Status {
+    injected!(CUDA, "curandCreateGeneratorHost");
     // SAFETY: the caller promises that `generator` is null or can be written.
     unsafe { create(generator, rng_type, true) }
 }
@@ -93,18 +95,21 @@ pub unsafe extern "C" fn curandCreateGeneratorHost(generator: *mut *mut c_void, 
 /// Destroys a generator. Work that was already requested still runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandDestroyGenerator(generator: *mut c_void) -> Status {
+    injected!(CUDA, "curandDestroyGenerator");
     guarded(INTERNAL_ERROR, || if ENGINES.remove(generator).is_some() { SUCCESS } else { NOT_INITIALIZED })
 }
 
 /// Prepares a generator ahead of the first call. Here the first call prepares it, in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateSeeds(generator: *mut c_void) -> Status {
+    injected!(CUDA, "curandGenerateSeeds");
     with(generator, |_| SUCCESS)
 }
 
 /// Sets the stream of later calls. If the stream does not exist, those calls fail.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetStream(generator: *mut c_void, stream: *mut c_void) -> Status {
+    injected!(CUDA, "curandSetStream");
     with(generator, |engine| {
         engine.generator.set_stream(Stream(stream));
         SUCCESS
@@ -121,18 +126,21 @@ fn set(generator: *mut c_void, change: impl FnOnce(&mut Start)) -> Status {
 /// Sets the seed and restarts the sequence.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetPseudoRandomGeneratorSeed(generator: *mut c_void, seed: u64) -> Status {
+    injected!(CUDA, "curandSetPseudoRandomGeneratorSeed");
     set(generator, |start| start.seed = seed)
 }
 
 /// Sets how many values of the sequence are skipped and restarts it.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetGeneratorOffset(generator: *mut c_void, offset: u64) -> Status {
+    injected!(CUDA, "curandSetGeneratorOffset");
     set(generator, |start| start.offset = offset)
 }
 
 /// Sets the order of the values and restarts the sequence.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetGeneratorOrdering(generator: *mut c_void, order: c_int) -> Status {
+    injected!(CUDA, "curandSetGeneratorOrdering");
     with(generator, |engine| {
         let ordering = match (order, engine.generator.settings().kind, engine.is_host) {
             (100 | 101, _, _) | (104, _, false) => Ordering::Default,
@@ -148,6 +156,7 @@ pub extern "C" fn curandSetGeneratorOrdering(generator: *mut c_void, order: c_in
 /// Only quasirandom generators have dimensions, and none of these generators is quasirandom.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetQuasiRandomGeneratorDimensions(generator: *mut c_void, _num_dimensions: u32) -> Status {
+    injected!(CUDA, "curandSetQuasiRandomGeneratorDimensions");
     with(generator, |_| TYPE_ERROR)
 }
 
@@ -157,6 +166,7 @@ pub extern "C" fn curandSetQuasiRandomGeneratorDimensions(generator: *mut c_void
 /// `version` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandGetVersion(version: *mut c_int) -> Status {
+    injected!(CUDA, "curandGetVersion");
     let [major, minor, patch] = VERSION;
     // SAFETY: the caller promises that `version` is null or can be written.
     unsafe { put(version, major * 1000 + minor * 100 + patch) }
@@ -168,6 +178,7 @@ pub unsafe extern "C" fn curandGetVersion(version: *mut c_int) -> Status {
 /// `value` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandGetProperty(property: c_int, value: *mut c_int) -> Status {
+    injected!(CUDA, "curandGetProperty");
     match usize::try_from(property).ok().and_then(|at| VERSION.get(at)) {
         // SAFETY: the caller promises that `value` is null or can be written.
         Some(&part) => unsafe { put(value, part) },

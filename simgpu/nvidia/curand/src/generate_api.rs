@@ -3,7 +3,7 @@
 use crate::api::*;
 use crate::distribution;
 use crate::ordering::Kind;
-use isobit_simgpu_library_common::CUDA;
+use isobit_simgpu_library_common::{CUDA, injected};
 use isobit_simgpu_math::random::Distribution;
 use std::ffi::c_void;
 
@@ -52,6 +52,7 @@ macro_rules! generators {
             num: usize,
             $($parameter: $number,)*
         ) -> Status {
+            injected!(CUDA, stringify!($name));
             let distribution = |kind| $distribution(kind $(, $parameter)*);
             // SAFETY: the caller promises that for a generator on the host, `output` is valid for
             // writes of `num` numbers.
@@ -77,5 +78,6 @@ generators! {
 /// Only 64-bit quasirandom generators give 64-bit integers, and none of these generators is one.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateLongLong(generator: *mut c_void, _output: *mut u64, _num: usize) -> Status {
+    injected!(CUDA, "curandGenerateLongLong");
     with(generator, |_| TYPE_ERROR)
 }

@@ -16,3 +16,5 @@ pub mod generate_api;
 pub mod ordering;
 mod seed;
 mod threads;
+
+isobit_simgpu_fault::remove_absent_functions!();

@@ -18,6 +18,7 @@ mod window;
 use crate::handle::stream_of;
 use crate::status::{BAD_PARAM, NOT_INITIALIZED, NULL_POINTER, Status, answer, ensure, fail};
 use attribute::{Room, Values};
+use isobit_simgpu_library_common::{CUDA, injected};
 use object::{LIVE, Object, object};
 use std::ffi::{c_int, c_void};
 
@@ -27,6 +28,7 @@ use std::ffi::{c_int, c_void};
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cudnnBackendCreateDescriptor");
     answer(|| {
         ensure(!descriptor.is_null(), NULL_POINTER, || "the pointer to the descriptor is null".into())?;
         let object = Object::new(kind)?;
@@ -40,6 +42,7 @@ pub unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: *
 /// ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnBackendDestroyDescriptor(descriptor: *mut c_void) -> Status {
+    injected!(CUDA, "cudnnBackendDestroyDescriptor");
     answer(|| {
         let known = descriptor.is_null() || LIVE.remove(descriptor).is_some();
         ensure(known, BAD_PARAM, || "the descriptor does not exist".into())
@@ -58,6 +61,7 @@ pub unsafe extern "C" fn cudnnBackendSetAttribute(
     count: i64,
     elements: *const c_void,
 ) -> Status {
+    injected!(CUDA, "cudnnBackendSetAttribute");
     answer(|| {
         let object = object(descriptor)?;
         // SAFETY: the caller promises that `elements` is null or points to `count` elements of the
@@ -70,6 +74,7 @@ pub unsafe extern "C" fn cudnnBackendSetAttribute(
 /// Checks a descriptor and finalizes it.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnBackendFinalize(descriptor: *mut c_void) -> Status {
+    injected!(CUDA, "cudnnBackendFinalize");
     answer(|| object(descriptor)?.finalize())
 }
 
@@ -89,6 +94,7 @@ pub unsafe extern "C" fn cudnnBackendGetAttribute(
     count: *mut i64,
     elements: *mut c_void,
 ) -> Status {
+    injected!(CUDA, "cudnnBackendGetAttribute");
     answer(|| {
         let Some(body) = object(descriptor)?.body() else { return fail(NOT_INITIALIZED, "descriptor not finalized") };
         // SAFETY: the caller promises that `count` is null or can be written, and that `elements`
@@ -105,6 +111,7 @@ pub extern "C" fn cudnnBackendExecute(
     execution_plan: *mut c_void,
     variant_pack: *mut c_void,
 ) -> Status {
+    injected!(CUDA, "cudnnBackendExecute");
     answer(|| {
         let stream = stream_of(handle)?;
         plan::launch(execution_plan, variant_pack)?.enqueue(stream)

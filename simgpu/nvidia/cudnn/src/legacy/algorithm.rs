@@ -6,6 +6,7 @@ use crate::engine::{Engine, NONDETERMINISTIC};
 use crate::handle::stream_of;
 use crate::problem::Problem;
 use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, SUCCESS, Status, answer, ensure, fail};
+use isobit_simgpu_library_common::{CUDA, injected};
 use isobit_simgpu_math::convolution::Pass;
 use std::ffi::{c_int, c_void};
 
@@ -165,6 +166,7 @@ macro_rules! functions {
             algorithm: c_int,
             bytes: *mut usize,
         ) -> Status {
+            injected!(CUDA, stringify!($size));
             // SAFETY: the caller promises that `to` is null or can be written.
             unsafe { workspace_size(handle, Pass::$pass, [$x, $w, $y], convolution, algorithm, bytes) }
         }
@@ -186,6 +188,7 @@ macro_rules! functions {
             returned: *mut c_int,
             results: *mut Performance,
         ) -> Status {
+            injected!(CUDA, stringify!($algorithms));
             // SAFETY: the caller promises that `to` is null or can be written.
             unsafe { algorithms(handle, Pass::$pass, [$x, $w, $y], convolution, requested, returned, results) }
         }
@@ -196,6 +199,7 @@ macro_rules! functions {
         /// `count` is null or can be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $most(handle: *mut c_void, count: *mut c_int) -> Status {
+            injected!(CUDA, stringify!($most));
             // SAFETY: the caller promises that `to` is null or can be written.
             unsafe { most(handle, Pass::$pass, count) }
         }

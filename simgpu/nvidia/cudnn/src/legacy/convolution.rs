@@ -5,6 +5,7 @@ use crate::handle::stream_of;
 use crate::launch::Launch;
 use crate::problem::DOUBLE;
 use crate::status::{NULL_POINTER, Outcome, SIZE_INSUFFICIENT, Status, answer, ensure};
+use isobit_simgpu_library_common::{CUDA, injected};
 use isobit_simgpu_math::convolution::Pass;
 use std::ffi::{c_int, c_void};
 
@@ -91,6 +92,7 @@ pub unsafe extern "C" fn cudnnConvolutionForward(
     y_desc: *mut c_void,
     y: *mut c_void,
 ) -> Status {
+    injected!(CUDA, "cudnnConvolutionForward");
     let operands = [(x_desc, x), (w_desc, w), (y_desc, y.cast_const())];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Forward, operands, convolution, algorithm, workspace, factors };
@@ -120,6 +122,7 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardData(
     dx_desc: *mut c_void,
     dx: *mut c_void,
 ) -> Status {
+    injected!(CUDA, "cudnnConvolutionBackwardData");
     let operands = [(dx_desc, dx.cast_const()), (w_desc, w), (dy_desc, dy)];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Data, operands, convolution, algorithm, workspace, factors };
@@ -148,6 +151,7 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardFilter(
     dw_desc: *mut c_void,
     dw: *mut c_void,
 ) -> Status {
+    injected!(CUDA, "cudnnConvolutionBackwardFilter");
     let operands = [(x_desc, x), (dw_desc, dw.cast_const()), (dy_desc, dy)];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Filter, operands, convolution, algorithm, workspace, factors };

@@ -3,6 +3,7 @@
 use super::{Descriptors, numbers};
 use crate::problem::{Described, size_of_data};
 use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, Status, answer, ensure};
+use isobit_simgpu_library_common::{CUDA, injected};
 use std::ffi::{c_int, c_void};
 
 /// `CUDNN_DIM_MAX`.
@@ -57,6 +58,7 @@ fn without_gaps(data_type: c_int, format: c_int, dims: Vec<i64>) -> Outcome<Desc
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreateTensorDescriptor(descriptor: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cudnnCreateTensorDescriptor");
     // SAFETY: the caller promises that `descriptor` is null or can be written.
     answer(|| unsafe { TENSORS.create(descriptor) })
 }
@@ -72,6 +74,7 @@ pub extern "C" fn cudnnSetTensor4dDescriptor(
     h: c_int,
     w: c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnSetTensor4dDescriptor");
     answer(|| TENSORS.set(descriptor, without_gaps(data_type, format, [n, c, h, w].map(i64::from).to_vec())?))
 }
 
@@ -90,6 +93,7 @@ pub extern "C" fn cudnnSetTensor4dDescriptorEx(
     h_stride: c_int,
     w_stride: c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnSetTensor4dDescriptorEx");
     let [dims, strides] = [[n, c, h, w], [n_stride, c_stride, h_stride, w_stride]].map(|v| v.map(i64::from).to_vec());
     answer(|| TENSORS.set(descriptor, described(data_type, dims, strides)?))
 }
@@ -106,6 +110,7 @@ pub unsafe extern "C" fn cudnnSetTensorNdDescriptor(
     dims: *const c_int,
     strides: *const c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnSetTensorNdDescriptor");
     answer(|| {
         let rank = usize::try_from(rank).unwrap_or_default();
         ensure((4..=DIM_MAX).contains(&rank), NOT_SUPPORTED, || format!("unsupported tensor of {rank} dimensions"))?;
@@ -119,6 +124,7 @@ pub unsafe extern "C" fn cudnnSetTensorNdDescriptor(
 /// Destroys a tensor descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnDestroyTensorDescriptor(descriptor: *mut c_void) -> Status {
+    injected!(CUDA, "cudnnDestroyTensorDescriptor");
     answer(|| TENSORS.destroy(descriptor))
 }
 
@@ -128,6 +134,7 @@ pub extern "C" fn cudnnDestroyTensorDescriptor(descriptor: *mut c_void) -> Statu
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreateFilterDescriptor(descriptor: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cudnnCreateFilterDescriptor");
     // SAFETY: the caller promises that `descriptor` is null or can be written.
     answer(|| unsafe { FILTERS.create(descriptor) })
 }
@@ -143,6 +150,7 @@ pub extern "C" fn cudnnSetFilter4dDescriptor(
     h: c_int,
     w: c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnSetFilter4dDescriptor");
     answer(|| FILTERS.set(descriptor, without_gaps(data_type, format, [k, c, h, w].map(i64::from).to_vec())?))
 }
 
@@ -158,6 +166,7 @@ pub unsafe extern "C" fn cudnnSetFilterNdDescriptor(
     rank: c_int,
     dims: *const c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnSetFilterNdDescriptor");
     answer(|| {
         let rank = usize::try_from(rank).unwrap_or_default();
         ensure(rank > 2, BAD_PARAM, || format!("unsupported filter of {rank} dimensions"))?;
@@ -170,5 +179,6 @@ pub unsafe extern "C" fn cudnnSetFilterNdDescriptor(
 /// Destroys a filter descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnDestroyFilterDescriptor(descriptor: *mut c_void) -> Status {
+    injected!(CUDA, "cudnnDestroyFilterDescriptor");
     answer(|| FILTERS.destroy(descriptor))
 }

@@ -5,6 +5,7 @@ use super::tensor::{DIM_MAX, filter, tensor};
 use super::{Descriptors, numbers, write_each};
 use crate::problem::{DOUBLE, Described, FLOAT, HALF, Steps};
 use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, Status, answer, ensure, fail};
+use isobit_simgpu_library_common::{CUDA, injected};
 use std::ffi::{c_int, c_void};
 
 /// `CUDNN_DEFAULT_MATH`, which allows the matrix units.
@@ -73,6 +74,7 @@ impl Window {
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreateConvolutionDescriptor(descriptor: *mut *mut c_void) -> Status {
+    injected!(CUDA, "cudnnCreateConvolutionDescriptor");
     // SAFETY: the caller promises that `descriptor` is null or can be written.
     answer(|| unsafe { WINDOWS.create(descriptor) })
 }
@@ -91,6 +93,7 @@ pub extern "C" fn cudnnSetConvolution2dDescriptor(
     mode: c_int,
     compute_type: c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnSetConvolution2dDescriptor");
     answer(|| {
         let steps = [[pad_h, pad_w], [stride_h, stride_w], [dilation_h, dilation_w]];
         let steps = steps.map(|s| s.map(i64::from).to_vec());
@@ -112,6 +115,7 @@ pub unsafe extern "C" fn cudnnSetConvolutionNdDescriptor(
     mode: c_int,
     compute_type: c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnSetConvolutionNdDescriptor");
     answer(|| {
         let length = usize::try_from(length).unwrap_or_default();
         ensure(length > 0, BAD_PARAM, || "a convolution needs at least one dimension".into())?;
@@ -137,6 +141,7 @@ fn change(descriptor: *mut c_void, f: impl FnOnce(&mut Window)) -> Outcome {
 /// Sets the number of channel groups of a convolution.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnSetConvolutionGroupCount(descriptor: *mut c_void, groups: c_int) -> Status {
+    injected!(CUDA, "cudnnSetConvolutionGroupCount");
     answer(|| {
         let groups = usize::try_from(groups).unwrap_or_default();
         ensure(groups > 0, BAD_PARAM, || "the number of groups must be positive".into())?;
@@ -147,6 +152,7 @@ pub extern "C" fn cudnnSetConvolutionGroupCount(descriptor: *mut c_void, groups:
 /// Sets whether the matrix units may be used.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnSetConvolutionMathType(descriptor: *mut c_void, math_type: c_int) -> Status {
+    injected!(CUDA, "cudnnSetConvolutionMathType");
     answer(|| {
         ensure((DEFAULT_MATH..=FMA_MATH).contains(&math_type), BAD_PARAM, || format!("unknown math type {math_type}"))?;
         change(descriptor, |window| window.math_type = math_type)
@@ -156,6 +162,7 @@ pub extern "C" fn cudnnSetConvolutionMathType(descriptor: *mut c_void, math_type
 /// Destroys a convolution descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnDestroyConvolutionDescriptor(descriptor: *mut c_void) -> Status {
+    injected!(CUDA, "cudnnDestroyConvolutionDescriptor");
     answer(|| WINDOWS.destroy(descriptor))
 }
 
@@ -173,6 +180,7 @@ pub unsafe extern "C" fn cudnnGetConvolution2dForwardOutputDim(
     h: *mut c_int,
     w: *mut c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnGetConvolution2dForwardOutputDim");
     answer(|| {
         let sizes = window(descriptor)?.result(&tensor(input)?, &filter(filter_descriptor)?)?;
         ensure(sizes.len() == 4, BAD_PARAM, || format!("the result has {} dimensions", sizes.len()))?;
@@ -193,6 +201,7 @@ pub unsafe extern "C" fn cudnnGetConvolutionNdForwardOutputDim(
     rank: c_int,
     dims: *mut c_int,
 ) -> Status {
+    injected!(CUDA, "cudnnGetConvolutionNdForwardOutputDim");
     answer(|| {
         let sizes = window(descriptor)?.result(&tensor(input)?, &filter(filter_descriptor)?)?;
         ensure(!dims.is_null(), NULL_POINTER, || "the pointer to the sizes is null".into())?;

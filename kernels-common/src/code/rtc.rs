@@ -169,8 +169,9 @@ impl CompileCache {
         add(&options.len().to_string());
         options.into_iter().for_each(&mut add);
         source.headers.iter().for_each(|(name, text)| [name, text].into_iter().for_each(|part| add(part)));
-        let file = folder.join(format!("{:032x}.bin", hasher.finish_128()));
-        if let Some(code) = std::fs::read(&file).ok().and_then(checked) {
+        let key = hasher.finish_128();
+        let file = folder.join(format!("{key:032x}.bin"));
+        if let Some(code) = std::fs::read(&file).ok().and_then(|file| checked(key, file)) {
             return Ok(code);
         }
         let code = compile()?;
@@ -178,7 +179,7 @@ impl CompileCache {
         // mix their output and an interrupted one leaves no partial file.
         let kept = std::fs::create_dir_all(folder).and_then(|()| {
             let mut part = tempfile::NamedTempFile::new_in(folder)?;
-            part.write_all(&XxHash3_128::oneshot(&code).to_le_bytes())?;
+            part.write_all(&seal(key, &code).to_le_bytes())?;
             part.write_all(&code)?;
             part.persist(&file).map_err(|e| e.error)
         });
@@ -187,11 +188,20 @@ impl CompileCache {
     }
 }
 
-/// Returns the code in a file, which starts with a hash of the code: corrupt data must never run as
-/// a kernel.
-fn checked(mut file: Vec<u8>) -> Option<Vec<u8>> {
+/// Returns the hash with which the file of a key starts. It covers the key too, so that a file which
+/// was renamed, or written by a release with other keys, is not used.
+fn seal(key: u128, code: &[u8]) -> u128 {
+    let mut hasher = XxHash3_128::new();
+    hasher.write(&key.to_le_bytes());
+    hasher.write(code);
+    hasher.finish_128()
+}
+
+/// Returns the code in the file of a key: corrupt data, or the code of another source, must never
+/// run as a kernel.
+fn checked(key: u128, mut file: Vec<u8>) -> Option<Vec<u8>> {
     let (hash, code) = file.split_first_chunk()?;
-    if XxHash3_128::oneshot(code) != u128::from_le_bytes(*hash) {
+    if seal(key, code) != u128::from_le_bytes(*hash) {
         return None;
     }
     file.drain(..size_of::<u128>());
@@ -249,6 +259,21 @@ mod tests {
             assert!(compiles(&cache, &SOURCE, "gfx1151", "c"));
             assert!(!compiles(&cache, &SOURCE, "gfx1151", "c"));
         }
+    }
+
+    #[test]
+    fn the_file_of_another_source_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CompileCache(Some(folder.path().into()));
+        let only = || std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        assert!(compiles(&cache, &SOURCE, "gfx1151", "c"));
+        let (file, code) = (only(), std::fs::read(only()).unwrap());
+        std::fs::remove_file(&file).unwrap();
+        assert!(compiles(&cache, &RtcSource { text: "another", ..SOURCE }, "gfx1151", "c"));
+        std::fs::write(only(), &code).unwrap();
+        assert!(compiles(&cache, &RtcSource { text: "another", ..SOURCE }, "gfx1151", "c"));
+        std::fs::write(&file, &code).unwrap();
+        assert!(!compiles(&cache, &SOURCE, "gfx1151", "c"), "its own file is");
     }
 
     #[test]

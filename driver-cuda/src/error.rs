@@ -15,7 +15,8 @@ fn kind_of(code: CUresult) -> ErrorKind {
         | CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
         | CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED
         | CUresult::CUDA_ERROR_TOO_MANY_PEERS => ErrorKind::UnsupportedOp,
-        CUresult::CUDA_ERROR_NO_DEVICE
+        CUresult::CUDA_ERROR_NOT_INITIALIZED
+        | CUresult::CUDA_ERROR_NO_DEVICE
         | CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
         | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
         | CUresult::CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
@@ -24,6 +25,8 @@ fn kind_of(code: CUresult) -> ErrorKind {
         | CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
         | CUresult::CUDA_ERROR_INVALID_PTX
         | CUresult::CUDA_ERROR_INVALID_IMAGE
+        | CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+        | CUresult::CUDA_ERROR_JIT_COMPILATION_DISABLED
         | CUresult::CUDA_ERROR_NOT_FOUND => ErrorKind::KernelMissing,
         // After these errors every call in the context fails with the same code.
         CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
@@ -36,6 +39,9 @@ fn kind_of(code: CUresult) -> ErrorKind {
         | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
         | CUresult::CUDA_ERROR_ASSERT
         | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+        | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
+        | CUresult::CUDA_ERROR_CONTAINED
+        | CUresult::CUDA_ERROR_DEINITIALIZED
         | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED => ErrorKind::DeviceLost,
         // In this crate only calls that begin and end captures return the first of these.
         CUresult::CUDA_ERROR_ILLEGAL_STATE

@@ -46,7 +46,12 @@ fn check(status: Status, doing: &str) -> Result<()> {
         return Ok(());
     }
     let name = text_of(status);
-    Err(Error::new(ErrorKind::LibraryFailure, format!("cuDNN, {doing}: {name}")).with_native(status as i64, name))
+    let kind = match status {
+        Status::CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
+        | Status::CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED => ErrorKind::OutOfMemory,
+        _ => ErrorKind::LibraryFailure,
+    };
+    Err(Error::new(kind, format!("cuDNN, {doing}: {name}")).with_native(status as i64, name))
 }
 
 /// Returns the version of the loaded library.

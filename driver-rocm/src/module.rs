@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::check;
 use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
-use hip_sys::{hipFunction_t, hipModule_t};
+use hip_sys::{hipErrorSharedObjectInitFailed, hipFunction_t, hipModule_t};
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Arg, Code, GpuRuntime as _, LaunchConfig, Limits, ModuleRuntime};
 use std::ffi::CString;
@@ -93,7 +93,18 @@ impl ModuleRuntime for RocmRuntime {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the image is a complete ELF file, and the out-parameter is a valid pointer.
         let code = unsafe { (self.hip().hipModuleLoadData)(&mut raw, image.as_ptr().cast()) };
-        check(code, "loading a kernel module")?;
+        check(code, "loading a kernel module").map_err(|e| match code {
+            // Here the code object is what does not start, for example because HIP does not know its
+            // version, and not a library that HIP needs.
+            hipErrorSharedObjectInitFailed => {
+                let missing = Error::new(ErrorKind::KernelMissing, e.message());
+                match e.native() {
+                    Some(native) => missing.with_native(native.code, native.name.clone()),
+                    None => missing,
+                }
+            }
+            _ => e,
+        })?;
         Ok(RocmModule { context: self.context().clone(), raw })
     }
 

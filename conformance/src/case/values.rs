@@ -238,8 +238,8 @@ fn halfway(f: Format, rng: &mut impl RngCore) -> u64 {
     f.compose(r & 1 != 0, between(rng, -20, 20), significand)
 }
 
-/// Returns a tie of a narrower format, or a value that differs from one in a single bit, however far
-/// down it is. Formats with subnormals have ties at every bit.
+/// Returns a tie of a narrower format, or a value that differs from one in a single bit, however
+/// far down it is. Formats with subnormals have ties at every bit.
 fn tie(f: Format, rng: &mut impl RngCore) -> u64 {
     let r = rng.next_u64();
     let kept = below(rng, u64::from(f.significand.min(24))) as u32;

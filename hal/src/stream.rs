@@ -226,15 +226,21 @@ impl Stream {
     }
 }
 
+#[cfg(not(loom))]
 thread_local! {
     /// The streams that this thread's work goes to, innermost last.
     static ENTERED: RefCell<Vec<Stream>> = const { RefCell::new(Vec::new()) };
 }
 
+#[cfg(loom)]
+loom::thread_local! {
+    static ENTERED: RefCell<Vec<Stream>> = RefCell::new(Vec::new());
+}
+
 /// Calls `f` with the stream of a device that this thread has entered, or with `None`.
 pub fn with_entered<T>(device: DeviceId, f: impl FnOnce(Option<&Stream>) -> T) -> T {
     // Clones the stream instead of borrowing it, so that `f` may enter streams itself.
-    let entered = ENTERED.with_borrow(|all| all.iter().rev().find(|s| s.device() == device).cloned());
+    let entered = ENTERED.with(|all| all.borrow().iter().rev().find(|s| s.device() == device).cloned());
     f(entered.as_ref())
 }
 
@@ -261,7 +267,7 @@ pub struct StreamGuard {
 
 impl StreamGuard {
     pub(crate) fn enter(stream: &Stream) -> Self {
-        ENTERED.with_borrow_mut(|all| all.push(stream.clone()));
+        ENTERED.with(|all| all.borrow_mut().push(stream.clone()));
         Self { stream: stream.id(), thread: PhantomData }
     }
 }
@@ -269,7 +275,8 @@ impl StreamGuard {
 impl Drop for StreamGuard {
     fn drop(&mut self) {
         // Guards may be dropped in any order: remove the innermost entry of this stream.
-        let left = ENTERED.with_borrow_mut(|all| {
+        let left = ENTERED.with(|all| {
+            let mut all = all.borrow_mut();
             let place = all.iter().rposition(|s| s.id() == self.stream)?;
             Some(all.remove(place))
         });

@@ -1,7 +1,7 @@
 //! Counters of a device's activity. They use no locks and are not ordered with anything else.
 
+use crate::sync::atomic::{AtomicU64, Ordering};
 use isobit_hal::{Counters, PoolStats};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! Keeps errors of calls that cannot return one (frees, destructors) for the next synchronising
 //! call.
 
+use crate::sync::Mutex;
 use isobit_hal::{Error, Result};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 
 /// A queue of errors. No error overwrites another, and each is returned once, in order.

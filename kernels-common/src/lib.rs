@@ -29,10 +29,13 @@ mod key;
 mod launch;
 mod manifest;
 mod memory;
+#[cfg(all(test, loom))]
+mod models;
 mod ops;
 mod runtime;
 mod storage;
 mod stream;
+mod sync;
 #[doc(hidden)]
 pub mod untrusted;
 mod vendor;

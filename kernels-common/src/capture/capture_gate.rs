@@ -7,31 +7,50 @@
 //! waits forever: if a step waits for a thread that waits here, that thread continues after a
 //! timeout. The driver may then reject its capture, as it would without a gate.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
+#[cfg(not(loom))]
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The longest time that one side waits for the other. Creating the slowest handle, the first one
 /// of cuDNN, takes about a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     captures: usize,
     calls: usize,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { captures: 0, calls: 0 });
-static CHANGED: Condvar = Condvar::new();
+#[derive(Debug, Default)]
+struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
 
+#[cfg(not(loom))]
+static GATE: LazyLock<Gate> = LazyLock::new(Gate::default);
+
+#[cfg(loom)]
+loom::lazy_static! {
+    static ref GATE: Gate = Gate::default();
+}
+
+#[cfg(not(loom))]
 thread_local! {
     /// The number of captures and calls of this thread. While it is not 0, the thread does not wait
     /// for others.
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
+#[cfg(loom)]
+loom::thread_local! {
+    static INSIDE: Cell<usize> = Cell::new(0);
+}
+
 fn state() -> MutexGuard<'static, State> {
-    STATE.lock()
+    GATE.state.lock()
 }
 
 /// Marks one side as active until it is dropped.
@@ -41,11 +60,11 @@ struct SectionGuard(fn(&mut State) -> &mut usize);
 impl SectionGuard {
     fn begin(own: fn(&mut State) -> &mut usize, other: fn(&mut State) -> &mut usize) -> Self {
         let mut state = state();
-        if INSIDE.get() == 0 {
-            CHANGED.wait_while_for(&mut state, |state| *other(state) > 0, PATIENCE);
+        if INSIDE.with(Cell::get) == 0 {
+            GATE.changed.wait_while_for(&mut state, |state| *other(state) > 0, PATIENCE);
         }
         *own(&mut state) += 1;
-        INSIDE.set(INSIDE.get() + 1);
+        INSIDE.with(|inside| inside.set(inside.get() + 1));
         Self(own)
     }
 }
@@ -53,8 +72,8 @@ impl SectionGuard {
 impl Drop for SectionGuard {
     fn drop(&mut self) {
         *self.0(&mut state()) -= 1;
-        INSIDE.set(INSIDE.get() - 1);
-        CHANGED.notify_all();
+        INSIDE.with(|inside| inside.set(inside.get() - 1));
+        GATE.changed.notify_all();
     }
 }
 

@@ -13,8 +13,8 @@ use crate::memory::block::Block;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use crate::stream::dependencies::{Access, Point, Uses};
+use crate::sync::Mutex;
 use isobit_hal::{Error, ErrorKind, Result};
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 

@@ -3,8 +3,8 @@
 use crate::device::GpuDevice;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::dependencies::Uses;
+use crate::sync::{Mutex, MutexGuard};
 use isobit_hal::Result;
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -11,9 +11,9 @@ mod graph;
 use crate::device::GpuDevice;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
+use crate::sync::Mutex;
 use graph::OfGraph;
 use isobit_hal::{Error, ErrorKind, Op, Result};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 
 pub(crate) use graph::GraphFaults;

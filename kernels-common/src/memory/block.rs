@@ -4,8 +4,8 @@ use crate::capture::pool::CapturePool;
 use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::dependencies::{Access, Uses};
+use crate::sync::{Mutex, MutexGuard};
 use isobit_hal::Result;
-use parking_lot::{Mutex, MutexGuard};
 use std::ptr::NonNull;
 use std::sync::Arc;
 

@@ -10,8 +10,8 @@
 //! compute-sanitizer) then know the bounds of each tensor.
 
 use crate::runtime::{DevicePtr, MemoryRuntime};
+use crate::sync::Mutex;
 use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
@@ -100,7 +100,7 @@ fn class_of(bytes: usize) -> Option<usize> {
 }
 
 impl<U: Default> Pool<U> {
-    fn new(exact: bool) -> Self {
+    pub(crate) fn new(exact: bool) -> Self {
         let state =
             State { free: BTreeMap::new(), stats: PoolStats::default(), limit: u64::MAX, cache_limit: u64::MAX };
         Self { state: Mutex::new(state), exact }

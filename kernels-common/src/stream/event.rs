@@ -6,9 +6,9 @@ use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::GpuRuntime;
 use crate::stream::GpuStream;
 use crate::stream::dependencies::Point;
+use crate::sync::Mutex;
 use isobit_hal::event::EventBackend;
 use isobit_hal::{DeviceId, Error, ErrorKind, Event, Result};
-use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 
 /// Ordering events that are currently not in use.

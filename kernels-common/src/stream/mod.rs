@@ -10,13 +10,13 @@ use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::GpuRuntime;
 use crate::stream::dependencies::Point;
 use crate::stream::event::GpuEvent;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use isobit_hal::stream::StreamBackend;
 use isobit_hal::{DeviceId, Error, ErrorKind, Event, Result, Stream, StreamId};
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The last point of each other stream that a stream is known to run after.
 #[derive(Debug, Default)]

@@ -6,10 +6,10 @@ use crate::runtime::GpuRuntime;
 use crate::stream::dependencies::Point;
 use crate::stream::event::EventPool;
 use crate::stream::{CurrentStream, GpuStream, StreamHandle};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use isobit_hal::{Result, Stream, StreamId, stream};
-use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug)]
 struct State<R: GpuRuntime> {

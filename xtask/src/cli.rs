@@ -2,6 +2,7 @@
 //! program, before anything else.
 
 use crate::foreign::Program;
+use crate::sanitize::Checker;
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;
 
@@ -27,6 +28,7 @@ pub fn command() -> Command {
             foreign(),
             model(),
             mutants(),
+            sanitize(),
             package(),
             hardware(),
             doctor(),
@@ -196,6 +198,18 @@ fn foreign() -> Command {
                 .num_args(0..)
                 .value_parser(Program::ALL.map(Program::name))
                 .help("The programs to run; by default all"),
+        )
+}
+
+fn sanitize() -> Command {
+    Command::new("sanitize")
+        .about("Runs tests under programs that watch memory and threads: Valgrind, AddressSanitizer, loom, Miri")
+        .arg(
+            Arg::new("checker")
+                .value_name("CHECKER")
+                .num_args(0..)
+                .value_parser(Checker::ALL.map(Checker::name))
+                .help("The checkers to run; by default all that can run on this machine"),
         )
 }
 

@@ -19,6 +19,7 @@ mod mutants;
 mod package;
 mod progress;
 mod resources;
+mod sanitize;
 mod setup;
 mod shell;
 mod steps;
@@ -85,6 +86,7 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
             keep_kernels: args.get_flag("keep-kernels"),
             prove: args.get_flag("prove"),
         }),
+        "sanitize" => sanitize::run(&texts("checker")),
         "hardware" => hardware::run(args.get_flag("check"), args.get_one::<PathBuf>("add").map(PathBuf::as_path)),
         "doctor" => doctor::run(),
         "bare" => bare::run(&bare::Options {

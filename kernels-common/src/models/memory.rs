@@ -43,7 +43,7 @@ impl Memory for Source {
     }
 
     fn free_and_total(&self) -> Result<(u64, u64)> {
-        Ok((0, (self.room * BLOCK) as u64))
+        Ok((0, self.room.saturating_mul(BLOCK) as u64))
     }
 }
 

@@ -35,11 +35,13 @@ pub enum Need {
     Libclang,
     /// Downloads packages from PyPI.
     Pip,
+    /// Watches the memory and the threads of a program.
+    Valgrind,
 }
 
 impl Need {
     /// All tools, in the order in which the doctor shows them.
-    pub const ALL: [Self; 5] = [Self::Clang, Self::Lld, Self::Objdump, Self::Libclang, Self::Pip];
+    pub const ALL: [Self; 6] = [Self::Clang, Self::Lld, Self::Objdump, Self::Libclang, Self::Pip, Self::Valgrind];
 
     /// Returns its usual name.
     pub fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl Need {
             Self::Objdump => "llvm-objdump",
             Self::Libclang => "libclang",
             Self::Pip => "python3, pip",
+            Self::Valgrind => "valgrind",
         }
     }
 
@@ -60,6 +63,7 @@ impl Need {
             Self::Objdump => "llvm-19",
             Self::Libclang => "libclang1-19",
             Self::Pip => "python3-pip",
+            Self::Valgrind => "valgrind",
         }
     }
 
@@ -73,6 +77,7 @@ impl Need {
             Self::Objdump => "the decoder of the simulated AMD GPU is not compared with LLVM's disassembler",
             Self::Libclang => "the ROCm bindings are not compared with the headers",
             Self::Pip => "NVIDIA's NVRTC cannot be downloaded, so a simulated NVIDIA GPU cannot compile user kernels",
+            Self::Valgrind => "memcheck and helgrind do not watch the tests of memory, streams and graphs",
         }
     }
 
@@ -87,6 +92,7 @@ impl Need {
             Self::Objdump => tool::objdump(),
             Self::Libclang => tool::libclang(),
             Self::Pip => tool::pip(),
+            Self::Valgrind => tool::valgrind(),
         }
     }
 }

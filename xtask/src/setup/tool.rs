@@ -202,6 +202,12 @@ pub fn pip() -> Asked {
     Ok(Tool { program: "python3".into(), version: format!("{python} with {words}") })
 }
 
+/// Returns Valgrind.
+pub fn valgrind() -> Asked {
+    let version = crate::shell::version("valgrind", "--version");
+    version.map(|version| Tool { program: "valgrind".into(), version }).ok_or_else(|| "missing".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

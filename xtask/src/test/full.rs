@@ -5,7 +5,7 @@ use super::{BINDINGS, GROUPS, Tests, features_of, package, shifted};
 use crate::foreign::Program;
 use crate::kernels::{ALL_CUDA, ALL_ROCM};
 use crate::shell::{self, cargo, target_dir};
-use crate::{bindings, candle, conformance, coverage};
+use crate::{bindings, candle, conformance, coverage, sanitize};
 use anyhow::{Result, ensure};
 use std::path::Path;
 use std::process::ExitCode;
@@ -41,6 +41,8 @@ pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
         ensure!(code == ExitCode::SUCCESS, "a line or a kernel is reached by no case, or a reason is stale");
         Ok(())
     })?;
+    let unwatched = sanitize::chosen(&mut tests.steps, &[])?;
+    tests.left_out.extend(unwatched);
     for program in Program::ALL {
         tests.steps.run(program.name(), || program.run(simulators))?;
     }

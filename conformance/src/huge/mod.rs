@@ -6,7 +6,7 @@
 //! on the card, in chunks. A tile has an odd number of elements, so an offset that wraps at 2^31 or
 //! 2^32, in elements or in bytes, meets another element of the tile.
 //!
-//! Operations whose result is not such a repetition have cases of their own in [`special`].
+//! Operations whose result is not such a repetition have cases of their own in `special`.
 
 mod bench;
 mod sets;

@@ -31,8 +31,8 @@ pub(crate) unsafe fn bytes<'a>(image: *const c_void) -> Result<&'a [u8]> {
     };
     match end {
         // SAFETY: the image's own tables say that it has this number of bytes.
-        Some(end) => Ok(unsafe { slice(image, 0, end) }),
-        None => bail!(INVALID_IMAGE, "the tables of the image refer to bytes outside the address space"),
+        Some(end) if isize::try_from(end).is_ok() => Ok(unsafe { slice(image, 0, end) }),
+        _ => bail!(INVALID_IMAGE, "the tables of the image refer to bytes outside the address space"),
     }
 }
 
@@ -70,7 +70,9 @@ unsafe fn elf_end(image: *const u8) -> Option<usize> {
             let segment: ProgramHeader64<LittleEndian> = read(image, at.try_into().ok()?)?;
             end = end.max(at + segment_step).max(segment.p_offset.get(e).checked_add(segment.p_filesz.get(e))?);
         }
-        for index in 0..u64::from(header.e_shnum.get(e)) {
+        // Without an offset there is no table of sections, whatever their number is.
+        let count = if sections == 0 { 0 } else { header.e_shnum.get(e) };
+        for index in 0..u64::from(count) {
             let at = sections.checked_add(index * section_step)?;
             let section: SectionHeader64<LittleEndian> = read(image, at.try_into().ok()?)?;
             end = end.max(at + section_step);

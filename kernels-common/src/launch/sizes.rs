@@ -250,7 +250,7 @@ sizes! {
     /// The number of sources or destinations from which they cannot be sorted.
     SCATTER_SORTED = Size::adjusted("scatter.sorted", (1 << 31) - 1, 65_600);
     /// The most ranges of a line's destinations for which every range reads all ids of the line.
-    SCATTER_RANGES = Size::adjusted("scatter.ranges", 8, 2);
+    SCATTER_RANGES = Size::adjusted("scatter.ranges", 8, 1);
     /// The most sources per line that a block processes quickly, even if there are few blocks.
     SCATTER_SHORT = Size::adjusted("scatter.short", 8192, 256);
     /// The number of blocks that keeps every multiprocessor busy.

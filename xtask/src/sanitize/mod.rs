@@ -19,7 +19,7 @@ pub enum Checker {
     Address,
     /// Valgrind's memcheck: the same without another build, and uses of uninitialised memory.
     Memcheck,
-    /// Valgrind's helgrind: data races, and locks taken in opposite orders.
+    /// Valgrind's helgrind: data races, and locks of C libraries taken in opposite orders.
     Helgrind,
     /// ThreadSanitizer: data races. Needs the sources of the standard library and a nightly Rust.
     Thread,
@@ -41,6 +41,14 @@ impl Checker {
             Self::Thread => "thread",
             Self::Miri => "miri",
         }
+    }
+
+    /// Returns why it runs only if it is named.
+    fn by_name_only(self) -> Option<String> {
+        (self == Self::Helgrind).then(|| {
+            "it does not know Rust's locks and atomics, and takes what they order for races; name it to read its reports"
+                .into()
+        })
     }
 
     /// Returns why it cannot run on this machine, if so.
@@ -68,8 +76,8 @@ impl Checker {
     }
 }
 
-/// Runs the named checkers. Without names, runs all that can run on this machine and lists the
-/// others.
+/// Runs the named checkers. Without names, runs all that can run on this machine and give a
+/// verdict, and lists the others.
 ///
 /// # Errors
 /// Fails if a checker finds something, or if a named one cannot run.
@@ -91,7 +99,9 @@ pub fn chosen(steps: &mut Steps, names: &[String]) -> Result<Vec<String>> {
     let mut left_out = Vec::new();
     let is_named = |checker: &Checker| names.iter().any(|name| name == checker.name());
     for checker in Checker::ALL.into_iter().filter(|checker| names.is_empty() || is_named(checker)) {
-        match checker.lacks()? {
+        let by_name_only = checker.by_name_only().filter(|_| !is_named(&checker));
+        let lacks = if by_name_only.is_some() { by_name_only } else { checker.lacks()? };
+        match lacks {
             None => steps.run(checker.name(), || checker.run())?,
             Some(why) if is_named(&checker) => bail!("{} cannot run: {why}", checker.name()),
             Some(why) => left_out.push(format!("the checker {}: {why}", checker.name())),

@@ -90,7 +90,7 @@ fn integer_ties(from: DType, target: Format) -> Vec<u64> {
         let place = 1u64 << (length - target.significand);
         let all = (1u64 << length) - place;
         for kept in [0, place, all] {
-            let tie = 1u64 << length | kept | place / 2;
+            let tie = 1u64 << length | kept | (place / 2);
             for near in [tie - 1, tie, tie + 1] {
                 bits.push(near & mask);
                 if signed {

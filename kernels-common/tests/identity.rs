@@ -6,6 +6,9 @@
 #[path = "../build/identity.rs"]
 mod identity;
 #[allow(dead_code)]
+#[path = "../src/code/includes.rs"]
+mod includes;
+#[allow(dead_code)]
 #[path = "../build/target.rs"]
 mod target;
 

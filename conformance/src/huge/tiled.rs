@@ -142,7 +142,7 @@ impl Tiled {
     }
 
     /// Calls the copy as a copy of rows.
-    pub fn as_rows(mut self) -> Self {
+    pub fn in_rows(mut self) -> Self {
         self.rows = true;
         self
     }

@@ -1,6 +1,6 @@
-//! What is wrong with a launch, by evaluating every access of every thread on the host: which kinds of
-//! finding it must give, which it may give, and the result if nothing is wrong. Nothing here comes
-//! from the simulators.
+//! What is wrong with a launch, by evaluating every access of every thread on the host: which kinds
+//! of finding it must give, which it may give, and the result if nothing is wrong. Nothing here
+//! comes from the simulators.
 
 use crate::program::{Access, Arguments, Kind, Place, Program, Space, Step};
 use isobit_simgpu_core::finding::FindingKind;

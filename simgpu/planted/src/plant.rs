@@ -1,5 +1,5 @@
-//! Plants a fault in a program: one change, as it is made by mistake. Whether it is a fault, of which
-//! kind, and with which arguments, is the oracle's verdict.
+//! Plants a fault in a program: one change, as it is made by mistake. Whether it is a fault, of
+//! which kind, and with which arguments, is the oracle's verdict.
 
 use crate::draw;
 use crate::program::{Access, Argument, Guard, Kind, Program, Space, Step};

@@ -1,5 +1,6 @@
-//! Programs: kernels as lists of steps, whose every access is a formula of the thread, the block and
-//! the arguments. The same formulas become C++ (`text`) and are evaluated on the host (`oracle`).
+//! Programs: kernels as lists of steps, whose every access is a formula of the thread, the block
+//! and the arguments. The same formulas become C++ (`text`) and are evaluated on the host
+//! (`oracle`).
 
 use std::fmt;
 

@@ -30,7 +30,8 @@ pub struct Count {
     /// Launches with a finding of the kind.
     pub found: u64,
     /// Races missed in programs with an atomic. The order of atomics counts in intervals between
-    /// barriers, so an atomic of a wave also orders what the wave does after it in the same interval.
+    /// barriers, so an atomic of a wave also orders what the wave does after it in the same
+    /// interval.
     pub behind_an_atomic: u64,
 }
 

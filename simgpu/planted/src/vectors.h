@@ -15,8 +15,8 @@ template <typename V> DEVICE u64 all(V x) {
     for (u32 i = 0; i < sizeof(V) / sizeof(x[0]); ++i) sum += x[i];
     return sum;
 }
-// Without it, the compiler removes loads of shared memory that no thread stores to, which would then
-// say nothing about the checks.
+// Without it, the compiler removes loads of shared memory that no thread stores to, which would
+// then say nothing about the checks.
 DEVICE void escape(const void* p) {
 #ifdef __NVPTX__
     asm volatile("" ::"l"(p) : "memory");

@@ -105,7 +105,7 @@ fn moved(n: usize, half: usize) -> Cases {
         ("permuted", copy(cube, Operand::new(F16, &[7, 143, 15]).along(2), n)),
         ("contiguous", copy(flat(F64), flat(F64), half)),
         ("columns turned", copy(wide_turned(I64), wide(I64), half)),
-        ("pitched rows", copy(tall_pitched(F32), tall_pitched(F32), n).as_rows()),
-        ("pitched rows", copy(tall_pitched(U8), tall(U8), n).as_rows()),
+        ("pitched rows", copy(tall_pitched(F32), tall_pitched(F32), n).in_rows()),
+        ("pitched rows", copy(tall_pitched(U8), tall(U8), n).in_rows()),
     ]
 }

@@ -189,8 +189,8 @@ pub struct ResultRow {
     pub dtypes: String,
     /// The device under test.
     pub subject: String,
-    /// The reference: `cpu`, a device's id, `golden`, `exact`, or `small` for huge tensors, which are
-    /// compared with the same operation on small ones.
+    /// The reference: `cpu`, a device's id, `golden`, `exact`, or `small` for huge tensors, which
+    /// are compared with the same operation on small ones.
     pub reference: String,
     /// How it was compared.
     pub class: Class,

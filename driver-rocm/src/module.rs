@@ -94,8 +94,8 @@ impl ModuleRuntime for RocmRuntime {
         // SAFETY: the image is a complete ELF file, and the out-parameter is a valid pointer.
         let code = unsafe { (self.hip().hipModuleLoadData)(&mut raw, image.as_ptr().cast()) };
         check(code, "loading a kernel module").map_err(|e| match code {
-            // Here the code object is what does not start, for example because HIP does not know its
-            // version, and not a library that HIP needs.
+            // Here the code object is what does not start, for example because HIP does not know
+            // its version, and not a library that HIP needs.
             hipErrorSharedObjectInitFailed => {
                 let missing = Error::new(ErrorKind::KernelMissing, e.message());
                 match e.native() {

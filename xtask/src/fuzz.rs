@@ -78,7 +78,8 @@ fn regressions(target: &str) -> PathBuf {
 
 /// Searches a target until its time is over or an input breaks it.
 fn search(program: &Path, target: &str, seconds: u32) -> Result<()> {
-    // What is found in addition to the committed corpus stays in the target folder for the next run.
+    // What is found in addition to the committed corpus stays in the target folder for the next
+    // run.
     let found = target_dir().join("fuzz").join("corpus").join(target);
     let regressions = regressions(target);
     for folder in [&found, &regressions] {

@@ -1,5 +1,5 @@
-//! `cargo xtask mutants`: builds the suite, the simulated GPUs and the runner of mutants, and starts
-//! the runner.
+//! `cargo xtask mutants`: builds the suite, the simulated GPUs and the runner of mutants, and
+//! starts the runner.
 
 use crate::conformance;
 use crate::setup::{self, NVRTC, NVRTC_VARIABLE, Need};

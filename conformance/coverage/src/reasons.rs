@@ -22,8 +22,8 @@ impl Reasons {
         Self::parse(&text).with_context(|| path.display().to_string())
     }
 
-    /// Parses a table: source or `kernel`, the text of the line or the symbol, the reason, with tabs
-    /// between them. Lines that begin with `#` are comments.
+    /// Parses a table: source or `kernel`, the text of the line or the symbol, the reason, with
+    /// tabs between them. Lines that begin with `#` are comments.
     fn parse(text: &str) -> Result<Self> {
         let mut all = BTreeMap::new();
         for (number, line) in (1..).zip(text.lines()) {

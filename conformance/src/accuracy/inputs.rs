@@ -81,9 +81,9 @@ impl<T: Float> Inputs<T, 1> {
         Self { drawn: None, element: PhantomData }
     }
 
-    /// The hard inputs, the special values and `count` drawn ones. Half of these are spread evenly over the bit
-    /// patterns, and thus over the exponents; the other half evenly between -16 and 16, where most
-    /// functions bend.
+    /// The hard inputs, the special values and `count` drawn ones. Half of these are spread evenly
+    /// over the bit patterns, and thus over the exponents; the other half evenly between -16 and
+    /// 16, where most functions bend.
     pub(super) fn sampled(hard: Vec<T>, count: usize, seed: u64) -> Self {
         let mut draw = Draw(seed);
         let mut values = hard;

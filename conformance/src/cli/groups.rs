@@ -1,7 +1,7 @@
 //! Runs the groups of a device, on both sides of a worker process. The worker runs the groups one
 //! after the other. If a group kills or hangs its worker, this side fails the group in the case
-//! that did it, and a new worker runs the remaining groups. The sets of huge tensors run in the same
-//! way.
+//! that did it, and a new worker runs the remaining groups. The sets of huge tensors run in the
+//! same way.
 
 use super::args::Args;
 use super::devices;

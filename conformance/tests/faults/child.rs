@@ -33,7 +33,8 @@ impl Ended {
         Self { said, success, rows }
     }
 
-    /// Asserts that the process succeeded and that the simulator found nothing, and returns its rows.
+    /// Asserts that the process succeeded and that the simulator found nothing, and returns its
+    /// rows.
     #[track_caller]
     pub fn passes(self) -> Vec<Row> {
         assert!(self.success && self.said.contains("1 passed"), "{}", self.said);

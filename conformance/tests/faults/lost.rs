@@ -1,5 +1,5 @@
-//! The device is lost in each phase: the call and everything after it fail with `DeviceLost`, closing
-//! the device is no panic, and after a reset it opens again.
+//! The device is lost in each phase: the call and everything after it fail with `DeviceLost`,
+//! closing the device is no panic, and after a reset it opens again.
 
 use crate::bench::{Action, works, zeros};
 use crate::calls::CHECKED;

@@ -1,9 +1,9 @@
-//! Injected faults: every call that a driver makes fails once, with each kind of error, on simulated
-//! GPUs of both vendors. Each fault must give its error kind and name its call, nothing may panic or
-//! leak, and the device must work afterwards where the contract says so.
+//! Injected faults: every call that a driver makes fails once, with each kind of error, on
+//! simulated GPUs of both vendors. Each fault must give its error kind and name its call, nothing
+//! may panic or leak, and the device must work afterwards where the contract says so.
 //!
-//! The faults of a device run in a few processes, which tell their rows on standard output. The rows
-//! of all devices make the table in `docs/faults.md`; `--nocapture` prints it.
+//! The faults of a device run in a few processes, which tell their rows on standard output. The
+//! rows of all devices make the table in `docs/faults.md`; `--nocapture` prints it.
 #![cfg(all(feature = "cli", feature = "cuda", feature = "rocm"))]
 
 mod absent;

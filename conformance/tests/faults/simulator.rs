@@ -58,8 +58,8 @@ impl Simulator {
         self.counts().values().map(|count| count.injected).sum()
     }
 
-    /// Returns the number of native objects of each kind that are not destroyed. An object counts as
-    /// destroyed if an injected fault kept its end from happening.
+    /// Returns the number of native objects of each kind that are not destroyed. An object counts
+    /// as destroyed if an injected fault kept its end from happening.
     pub fn live(&self) -> Vec<(&'static str, u64)> {
         let counts = self.counts();
         let of = |name: &str| counts.get(name).copied().unwrap_or_default();

@@ -188,8 +188,8 @@ impl CompileCache {
     }
 }
 
-/// Returns the hash with which the file of a key starts. It covers the key too, so that a file which
-/// was renamed, or written by a release with other keys, is not used.
+/// Returns the hash with which the file of a key starts. It covers the key too, so that a file
+/// which was renamed, or written by a release with other keys, is not used.
 fn seal(key: u128, code: &[u8]) -> u128 {
     let mut hasher = XxHash3_128::new();
     hasher.write(&key.to_le_bytes());

@@ -1,9 +1,9 @@
 //! Injected faults: calls of the simulated libraries that fail on purpose, so that programs can be
 //! tested with the failures of a GPU.
 //!
-//! This crate has the language of the variable `ISOBIT_SIM_FAULT` ([`parse`]), the list of libraries
-//! whose calls can fail ([`LIBRARIES`]), and what makes a function absent. The libraries of both
-//! vendors share it.
+//! This crate has the language of the variable `ISOBIT_SIM_FAULT` ([`parse`]), the list of
+//! libraries whose calls can fail ([`LIBRARIES`]), and what makes a function absent. The libraries
+//! of both vendors share it.
 
 pub mod absent;
 mod library;

@@ -176,7 +176,9 @@ impl Run<'_> {
         let (space, width) = (access.space, i64::from(access.width));
         let length = self.program.len(space);
         let bytes = if space == Space::Counters { 4 } else { self.program.element.bytes() };
-        if width > 1 && first.rem_euclid(width) != 0 {
+        // The alignment of an access that is outside as a whole says nothing more.
+        let outside = first + width <= 0 || first >= length;
+        if width > 1 && first.rem_euclid(width) != 0 && !outside {
             self.misaligned = true;
         }
         if first < 0 || first + width > length {

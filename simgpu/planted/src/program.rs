@@ -363,7 +363,7 @@ impl Program {
         let Access { kind, space, index, guard, width } = *access;
         let (guard, index) = (guard.text(self.threads), index.text(self.threads));
         let e = if space == Space::Counters { Element::U32 } else { self.element };
-        let (e, at) = (e.name(), format!("{} + ({index})", space.name()));
+        let (e, at) = (e.name(), format!("{} + opaque({index})", space.name()));
         match (kind, width) {
             (Kind::Load, 1) => format!("{guard}acc = acc * 3 + (u32)*({at});"),
             (Kind::Load, w) => format!("{guard}acc = acc * 3 + (u32)all(*(const {e}x{w}*)({at}));"),

@@ -24,3 +24,13 @@ DEVICE void escape(const void* p) {
     asm volatile("" ::"v"(p) : "memory");
 #endif
 }
+// Without it, the compiler knows which accesses of a thread are to the same element. It then keeps
+// values in registers, narrows accesses, and changes their order, as it may between barriers.
+DEVICE i64 opaque(i64 index) {
+#ifdef __NVPTX__
+    asm volatile("" : "+l"(index));
+#else
+    asm volatile("" : "+v"(index));
+#endif
+    return index;
+}

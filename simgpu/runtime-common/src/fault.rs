@@ -1,8 +1,8 @@
-//! The faults of a process, and the number of its calls: every call of the vendor's interface passes
-//! through [`Calls`], which counts it and may make it fail.
+//! The faults of a process, and the number of its calls: every call of the vendor's interface
+//! passes through [`Calls`], which counts it and may make it fail.
 //!
-//! The runtime counts for the libraries beside it too, so that one variable and one function set the
-//! faults of all of them.
+//! The runtime counts for the libraries beside it too, so that one variable and one function set
+//! the faults of all of them.
 
 use crate::error::{Error, outcome};
 use crate::{Result, ResultCode};
@@ -248,9 +248,9 @@ fn exports(library: &Library, function: &str) -> bool {
     }
 }
 
-/// Declares the functions of a runtime library with which programs and the libraries beside it inject
-/// faults: `isobit_sim_fault`, `isobit_sim_calls` and `isobit_sim_call`. The first argument is the
-/// static [`Calls`], the second the vendor's code.
+/// Declares the functions of a runtime library with which programs and the libraries beside it
+/// inject faults: `isobit_sim_fault`, `isobit_sim_calls` and `isobit_sim_call`. The first argument
+/// is the static [`Calls`], the second the vendor's code.
 #[macro_export]
 macro_rules! fault_functions {
     ($calls:expr, $code:ty) => {

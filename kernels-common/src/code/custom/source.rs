@@ -17,8 +17,8 @@ use std::path::PathBuf;
 pub const SOURCES_VARIABLE: &str = "ISOBIT_KERNEL_SOURCES";
 
 /// Options for the modules of the tree, separated by spaces, in the spelling of the device's
-/// compiler (`-lineinfo` for NVRTC, `-gline-tables-only` for HIPRTC). If there are any, every module
-/// is compiled on the device.
+/// compiler (`-lineinfo` for NVRTC, `-gline-tables-only` for HIPRTC). If there are any, every
+/// module is compiled on the device.
 pub const OPTIONS_VARIABLE: &str = "ISOBIT_KERNEL_OPTIONS";
 
 /// Returns the options of [`OPTIONS_VARIABLE`].

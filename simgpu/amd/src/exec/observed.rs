@@ -1,6 +1,6 @@
 //! Looks at each step that a wave is about to run, in the rare turns that need it: watched turns
-//! (see [`Env::watched`]), turns of a wave of which only some lanes were at a barrier, and all turns
-//! if what runs is recorded.
+//! (see [`Env::watched`]), turns of a wave of which only some lanes were at a barrier, and all
+//! turns if what runs is recorded.
 //!
 //! The barrier of the hardware counts waves, and EXEC does not tell whether an absent lane has
 //! returned or goes around the barrier in a branch: both are only masked. The rule is that of

@@ -218,8 +218,9 @@ impl Kernel {
 /// Returns the smallest accesses to global and to group memory in a kernel's own steps, and whether
 /// there are atomics. If the kernel calls functions, the whole code is examined.
 fn accesses(program: &Program, own: Range<usize>) -> (Granules, bool) {
-    let mut steps = program.steps[own.clone()].iter();
-    let calls = steps.any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));
+    // A step behind code that ends early has no instruction.
+    let mut own_insts = program.steps[own.clone()].iter().filter_map(|step| program.insts.get(step.inst as usize));
+    let calls = own_insts.any(|inst| matches!(inst.name, "s_swappc_b64" | "s_call_b64"));
     let range = if calls { 0..program.steps.len() } else { own };
     let (mut granules, mut atomics) = (Granules::default(), false);
     for (step, mark) in program.steps[range.clone()].iter().zip(&program.marks[range.start..]) {

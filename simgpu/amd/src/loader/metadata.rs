@@ -23,8 +23,8 @@ pub(super) struct Described {
     pub(super) formats: Arc<Formats>,
 }
 
-/// The deepest nesting of the metadata, which needs 6. Each level of damaged data may reserve memory
-/// for a list.
+/// The deepest nesting of the metadata, which needs 6. Each level of damaged data may reserve
+/// memory for a list.
 const DEPTH: usize = 32;
 
 pub(super) fn kernels(note: &[u8]) -> Result<Vec<Described>, LoadError> {

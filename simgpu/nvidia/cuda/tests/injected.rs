@@ -1,4 +1,5 @@
-//! Injected faults: which calls fail, what is counted, and what a lost device and a corrupt module are.
+//! Injected faults: which calls fail, what is counted, and what a lost device and a corrupt module
+//! are.
 
 mod common;
 

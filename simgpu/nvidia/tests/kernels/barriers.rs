@@ -140,6 +140,7 @@ fn reductions() {
     assert_eq!(run(body, 100), [6_066_034; 100]);
     // A reduction over some of the warps.
     let body = "
+    mov.u32 %r1, 0;
     setp.gt.u32 %p1, %t, 40;
     setp.ge.u32 %p2, %t, 64;
     @%p2 bra END;

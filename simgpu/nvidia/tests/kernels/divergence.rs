@@ -182,6 +182,7 @@ DONE:
 #[test]
 fn switches() {
     let body = "
+    mov.u32 %r2, 0;
     and.b32 %r1, %t, 7;
     setp.gt.u32 %p1, %r1, 4;
     @%p1 bra OTHER;

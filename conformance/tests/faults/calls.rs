@@ -32,6 +32,18 @@ pub struct Call {
     pub prepare: fn(&AnyDevice) -> Result<Action>,
 }
 
+impl Call {
+    /// The first call of a step fails, and its error has the kind of the code and these words.
+    pub const fn new(
+        what: &'static str,
+        names: Names,
+        words: &'static str,
+        prepare: fn(&AnyDevice) -> Result<Action>,
+    ) -> Self {
+        Self { what, names, nth: "1", expected: Expected::ItsKind(words), prepare }
+    }
+}
+
 /// Runs every call that the card's driver makes.
 pub fn run(card: &'static Card) -> Vec<Row> {
     let bench = Bench::new(card);

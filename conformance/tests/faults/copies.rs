@@ -1,7 +1,7 @@
 //! Copies and fills of device memory, also from and to page-locked memory.
 
 use crate::bench::{Action, zeros};
-use crate::calls::{Call, Expected};
+use crate::calls::Call;
 use isobit::{AnyDevice, BackendDevice as _, BackendStorage as _, Layout, Result};
 
 const N: usize = 1000;
@@ -55,41 +55,32 @@ fn read_pinned(device: &AnyDevice) -> Result<Action> {
     Ok(Box::new(move || pinned.bytes().map(|bytes| assert_eq!(bytes.len(), 4 * N))))
 }
 
-const fn copy(
-    what: &'static str,
-    names: [&'static str; 2],
-    words: &'static str,
-    prepare: fn(&AnyDevice) -> Result<Action>,
-) -> Call {
-    Call { what, names, nth: "1", expected: Expected::ItsKind(words), prepare }
-}
-
 pub const CALLS: &[Call] = &[
-    copy("a copy to the device", ["cuMemcpyHtoDAsync_v2", "hipMemcpyAsync"], "copying to the device", up),
-    copy("the copy into a new storage", ["cuMemcpyHtoDAsync_v2", "hipMemcpyAsync"], "copying to the device", new),
-    copy("a copy to the host", ["cuMemcpyDtoHAsync_v2", "hipMemcpyAsync"], "copying to the host", down),
-    copy(
+    Call::new("a copy to the device", ["cuMemcpyHtoDAsync_v2", "hipMemcpyAsync"], "copying to the device", up),
+    Call::new("the copy into a new storage", ["cuMemcpyHtoDAsync_v2", "hipMemcpyAsync"], "copying to the device", new),
+    Call::new("a copy to the host", ["cuMemcpyDtoHAsync_v2", "hipMemcpyAsync"], "copying to the host", down),
+    Call::new(
         "the wait for a copy to the host",
         ["cuStreamSynchronize", "hipStreamSynchronize"],
         "waiting for the device",
         down,
     ),
-    copy("a copy on the device", ["cuMemcpyDtoDAsync_v2", "hipMemcpyAsync"], "copying on the device", across),
-    copy("a fill", ["cuMemsetD8Async", "hipMemsetD8Async"], "setting device memory", fill),
-    copy(
+    Call::new("a copy on the device", ["cuMemcpyDtoDAsync_v2", "hipMemcpyAsync"], "copying on the device", across),
+    Call::new("a fill", ["cuMemsetD8Async", "hipMemsetD8Async"], "setting device memory", fill),
+    Call::new(
         "a copy from page-locked memory",
         ["cuMemcpyHtoDAsync_v2", "hipMemcpyAsync"],
         "copying from page-locked memory",
         from_pinned,
     ),
-    copy(
+    Call::new(
         "a copy to page-locked memory",
         ["cuMemcpyDtoHAsync_v2", "hipMemcpyAsync"],
         "copying to page-locked memory",
         to_pinned,
     ),
-    copy("the mark behind such a copy", ["cuEventRecord", "hipEventRecord"], "recording an event", from_pinned),
-    copy(
+    Call::new("the mark behind such a copy", ["cuEventRecord", "hipEventRecord"], "recording an event", from_pinned),
+    Call::new(
         "the host's wait for such a copy",
         ["cuEventSynchronize", "hipEventSynchronize"],
         "waiting for an event",

@@ -16,11 +16,11 @@ pub fn describe(device: &AnyDevice) -> Result<Action> {
 }
 
 const fn opens(what: &'static str, names: [&'static str; 2], words: &'static str) -> Call {
-    Call { what, names, nth: "1", expected: Expected::ItsKind(words), prepare: open }
+    Call::new(what, names, words, open)
 }
 
 const fn describes(what: &'static str, names: [&'static str; 2], words: &'static str) -> Call {
-    Call { what, names, nth: "1", expected: Expected::ItsKind(words), prepare: describe }
+    Call::new(what, names, words, describe)
 }
 
 pub const CALLS: &[Call] = &[

@@ -45,48 +45,39 @@ const INSTANTIATE: [&str; 2] = ["cuGraphInstantiateWithFlags", "hipGraphInstanti
 const UPDATE: [&str; 2] = ["cuGraphExecUpdate_v2", "hipGraphExecUpdate"];
 const UNKNOWN: [&str; 2] = ["CUDA_ERROR_UNKNOWN", "hipErrorUnknown"];
 
-const fn graph(
-    what: &'static str,
-    names: [&'static str; 2],
-    words: &'static str,
-    prepare: fn(&AnyDevice) -> Result<Action>,
-) -> Call {
-    Call { what, names, nth: "1", expected: Expected::ItsKind(words), prepare }
-}
-
 pub const CALLS: &[Call] = &[
-    graph("the begin of a capture", BEGIN, "beginning a capture", captures),
+    Call::new("the begin of a capture", BEGIN, "beginning a capture", captures),
     Call {
         expected: Expected::One(
             ["CUDA_ERROR_ILLEGAL_STATE", "hipErrorIllegalState"],
             Outcome::Fails(ErrorKind::CaptureViolation, "beginning a capture"),
         ),
-        ..graph("the begin of a capture of a stream that is captured", BEGIN, "", captures)
+        ..Call::new("the begin of a capture of a stream that is captured", BEGIN, "", captures)
     },
     // The step's second launch: the first is before the capture.
-    Call { nth: "2", ..graph("a launch in a capture", LAUNCH, "launching a kernel", captures) },
-    graph(
+    Call { nth: "2", ..Call::new("a launch in a capture", LAUNCH, "launching a kernel", captures) },
+    Call::new(
         "the number of a graph's nodes",
         ["cuGraphGetNodes", "hipGraphGetNodes"],
         "counting a graph's nodes",
         captures,
     ),
-    graph("instantiating a graph", INSTANTIATE, "instantiating a graph", captures),
-    graph("launching a graph", ["cuGraphLaunch", "hipGraphLaunch"], "launching a graph", replays),
-    graph("updating a graph", UPDATE, "updating a graph", updates),
+    Call::new("instantiating a graph", INSTANTIATE, "instantiating a graph", captures),
+    Call::new("launching a graph", ["cuGraphLaunch", "hipGraphLaunch"], "launching a graph", replays),
+    Call::new("updating a graph", UPDATE, "updating a graph", updates),
     Call {
         expected: Expected::One(
             ["CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "hipErrorGraphExecUpdateFailure"],
             Outcome::Works,
         ),
-        ..graph("updating a graph whose topology differs", UPDATE, "", updates)
+        ..Call::new("updating a graph whose topology differs", UPDATE, "", updates)
     },
     Call {
         expected: Expected::One(UNKNOWN, Outcome::Later(ErrorKind::Other, "destroying a graph")),
-        ..graph("the end of a captured graph", ["cuGraphDestroy", "hipGraphDestroy"], "", captures)
+        ..Call::new("the end of a captured graph", ["cuGraphDestroy", "hipGraphDestroy"], "", captures)
     },
     Call {
         expected: Expected::One(UNKNOWN, Outcome::Later(ErrorKind::Other, "destroying an executable graph")),
-        ..graph("the end of an executable graph", ["cuGraphExecDestroy", "hipGraphExecDestroy"], "", ends)
+        ..Call::new("the end of an executable graph", ["cuGraphExecDestroy", "hipGraphExecDestroy"], "", ends)
     },
 ];

@@ -48,45 +48,36 @@ fn much_shared_memory(device: &AnyDevice) -> Result<Action> {
 
 const LOAD: [&str; 2] = ["cuModuleLoadDataEx", "hipModuleLoadData"];
 
-const fn kernel(
-    what: &'static str,
-    names: [&'static str; 2],
-    words: &'static str,
-    prepare: fn(&AnyDevice) -> Result<Action>,
-) -> Call {
-    Call { what, names, nth: "1", expected: Expected::ItsKind(words), prepare }
-}
-
 pub const CALLS: &[Call] = &[
-    kernel("loading a module", LOAD, "loading a kernel module", first_use),
+    Call::new("loading a module", LOAD, "loading a kernel module", first_use),
     Call {
         expected: Expected::One(
             ["CUDA_ERROR_NO_BINARY_FOR_GPU", "hipErrorNoBinaryForGpu"],
             Outcome::Fails(ErrorKind::KernelMissing, "loading a kernel module"),
         ),
-        ..kernel("a module for another device", LOAD, "", first_use)
+        ..Call::new("a module for another device", LOAD, "", first_use)
     },
-    kernel("finding a kernel", ["cuModuleGetFunction", "hipModuleGetFunction"], "finding a kernel", first_use),
+    Call::new("finding a kernel", ["cuModuleGetFunction", "hipModuleGetFunction"], "finding a kernel", first_use),
     Call {
         expected: Expected::One(
             ["CUDA_ERROR_NOT_FOUND", "hipErrorNotFound"],
             Outcome::Fails(ErrorKind::KernelMissing, "finding a kernel"),
         ),
-        ..kernel(
+        ..Call::new(
             "a kernel that its module does not have",
             ["cuModuleGetFunction", "hipModuleGetFunction"],
             "",
             first_use,
         )
     },
-    kernel("a launch", ["cuLaunchKernel", "hipModuleLaunchKernel"], "launching a kernel", launch),
-    kernel(
+    Call::new("a launch", ["cuLaunchKernel", "hipModuleLaunchKernel"], "launching a kernel", launch),
+    Call::new(
         "the size of a kernel's shared memory",
         ["cuFuncGetAttribute", ""],
         "querying an attribute of a kernel",
         much_shared_memory,
     ),
-    kernel(
+    Call::new(
         "a request for shared memory",
         ["cuFuncSetAttribute", ""],
         "requesting more shared memory",

@@ -98,18 +98,9 @@ fn elapsed(device: &AnyDevice) -> Result<Action> {
 
 const NOT_READY: [&str; 2] = ["CUDA_ERROR_NOT_READY", "hipErrorNotReady"];
 
-const fn order(
-    what: &'static str,
-    names: [&'static str; 2],
-    words: &'static str,
-    prepare: fn(&AnyDevice) -> Result<Action>,
-) -> Call {
-    Call { what, names, nth: "1", expected: Expected::ItsKind(words), prepare }
-}
-
 pub const CALLS: &[Call] = &[
-    order("a new stream", ["cuStreamCreate", "hipStreamCreateWithFlags"], "creating a stream", new_stream),
-    order(
+    Call::new("a new stream", ["cuStreamCreate", "hipStreamCreateWithFlags"], "creating a stream", new_stream),
+    Call::new(
         "the new stream's wait for earlier work",
         ["cuStreamWaitEvent", "hipStreamWaitEvent"],
         "wait for an event",
@@ -117,55 +108,65 @@ pub const CALLS: &[Call] = &[
     ),
     Call {
         expected: Expected::ItsKindLater("destroying a stream"),
-        ..order("the end of a stream", ["cuStreamDestroy_v2", "hipStreamDestroy"], "", drop_stream)
+        ..Call::new("the end of a stream", ["cuStreamDestroy_v2", "hipStreamDestroy"], "", drop_stream)
     },
-    order(
+    Call::new(
         "a wait for a stream",
         ["cuStreamSynchronize", "hipStreamSynchronize"],
         "waiting for the device",
         wait_for_stream,
     ),
-    order(
+    Call::new(
         "a wait for the device",
         ["cuStreamSynchronize", "hipStreamSynchronize"],
         "waiting for the device",
         wait_for_device,
     ),
-    order("a query of a stream", ["cuStreamQuery", "hipStreamQuery"], "querying a stream", ask_stream),
+    Call::new("a query of a stream", ["cuStreamQuery", "hipStreamQuery"], "querying a stream", ask_stream),
     Call {
         expected: Expected::One(NOT_READY, Outcome::Works),
-        ..order("a query of a stream that has work", ["cuStreamQuery", "hipStreamQuery"], "", busy_stream)
+        ..Call::new("a query of a stream that has work", ["cuStreamQuery", "hipStreamQuery"], "", busy_stream)
     },
-    order(
+    Call::new(
         "the order of two streams",
         ["cuStreamWaitEvent", "hipStreamWaitEvent"],
         "wait for an event",
         read_on_another,
     ),
-    order("the mark behind an operation", ["cuEventRecord", "hipEventRecord"], "recording an event", read_on_another),
-    order("a stream that joins another", ["cuStreamWaitEvent", "hipStreamWaitEvent"], "wait for an event", join),
-    order("a new event", ["cuEventCreate", "hipEventCreateWithFlags"], "creating an event", new_event),
+    Call::new(
+        "the mark behind an operation",
+        ["cuEventRecord", "hipEventRecord"],
+        "recording an event",
+        read_on_another,
+    ),
+    Call::new("a stream that joins another", ["cuStreamWaitEvent", "hipStreamWaitEvent"], "wait for an event", join),
+    Call::new("a new event", ["cuEventCreate", "hipEventCreateWithFlags"], "creating an event", new_event),
     Call {
         expected: Expected::One(
             ["CUDA_ERROR_UNKNOWN", "hipErrorUnknown"],
             Outcome::Later(ErrorKind::Other, "destroying an event"),
         ),
-        ..order("the end of an event", ["cuEventDestroy_v2", "hipEventDestroy"], "", drop_event)
+        ..Call::new("the end of an event", ["cuEventDestroy_v2", "hipEventDestroy"], "", drop_event)
     },
-    order("a record of an event", ["cuEventRecord", "hipEventRecord"], "recording an event", record),
-    order("a query of an event", ["cuEventQuery", "hipEventQuery"], "querying an event", ask_event),
+    Call::new("a record of an event", ["cuEventRecord", "hipEventRecord"], "recording an event", record),
+    Call::new("a query of an event", ["cuEventQuery", "hipEventQuery"], "querying an event", ask_event),
     Call {
         expected: Expected::One(NOT_READY, Outcome::Works),
-        ..order("a query of an event that is not reached", ["cuEventQuery", "hipEventQuery"], "", ask_event)
+        ..Call::new("a query of an event that is not reached", ["cuEventQuery", "hipEventQuery"], "", ask_event)
     },
-    order("a wait for an event", ["cuEventSynchronize", "hipEventSynchronize"], "waiting for an event", wait_for_event),
-    order(
+    Call::new(
+        "a wait for an event",
+        ["cuEventSynchronize", "hipEventSynchronize"],
+        "waiting for an event",
+        wait_for_event,
+    ),
+    Call::new(
         "a stream's wait for an event",
         ["cuStreamWaitEvent", "hipStreamWaitEvent"],
         "wait for an event",
         stream_waits,
     ),
-    order(
+    Call::new(
         "the time between two events",
         ["cuEventElapsedTime", "hipEventElapsedTime"],
         "reading the time between two events",

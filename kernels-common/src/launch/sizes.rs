@@ -190,8 +190,10 @@ sizes! {
     /// The most blocks of one launch, with 256 threads each. Segments do not count: they are only
     /// computed separately if there are few blocks.
     MATMUL_BLOCKS = Size::adjusted("matmul.blocks", 1 << 23, 4);
-    /// The most blocks with which segments are computed separately.
-    MATMUL_APART = Size::adjusted("matmul.apart", (1 << 23) - 1, 3);
+    /// The most blocks with which segments are computed separately: fewer than 2^32 threads in
+    /// blocks of 256, as AMD requires. A result with more segments is the work of one thread, which
+    /// at k = 2.3 * 10^9 did not end within 200 s on an H200.
+    MATMUL_APART = Size::adjusted("matmul.apart", (1 << 24) - 1, 3);
     /// The number of blocks that fill the device without segments of their own.
     MATMUL_ENOUGH = Size::of_device("matmul.enough", 4);
 

@@ -56,7 +56,10 @@ impl<'a> Elf<'a> {
         // Version 2 of the ABI is code object v4, version 3 is v5.
         let version = header.e_ident.abi_version;
         if !matches!(version, 2 | 3) {
-            return Err(LoadError::Unsupported(format!("version {} of code objects (only 4 and 5 are)", version + 2)));
+            return Err(LoadError::Unsupported(format!(
+                "version {} of code objects (only 4 and 5 are)",
+                u16::from(version) + 2
+            )));
         }
         let flags = header.e_flags(endian);
         if flags & 0xff != machine(arch) {
@@ -79,7 +82,11 @@ impl<'a> Elf<'a> {
         let mut symbols = HashMap::new();
         for symbol in file.dynamic_symbols() {
             if let (Ok(name), SymbolSection::Section(_)) = (symbol.name(), symbol.section()) {
-                symbols.insert(name.to_string(), (symbol.address(), symbol.size()));
+                let (at, bytes) = (symbol.address(), symbol.size());
+                if at.checked_add(bytes).is_none_or(|end| end > size as u64) {
+                    return Err(invalid(format!("the symbol {name} lies outside the segments")));
+                }
+                symbols.insert(name.to_string(), (at, bytes));
             }
         }
         let writable = file.dynamic_symbols().any(|s| {

@@ -2,6 +2,8 @@
 //! instrumentation, which finds what a careless change of a parser breaks.
 
 use isobit_fuzz::{SECONDS, TARGETS, Target};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,20 +13,12 @@ const BRIEF: u64 = 2000;
 /// The same in the long tests.
 const LONG: u64 = 100_000;
 
-/// A generator of numbers: SplitMix64, <https://prng.di.unimi.it/splitmix64.c>.
-struct Numbers(u64);
+/// A generator of numbers, the same in every run.
+struct Numbers(SplitMix64);
 
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
     fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (self.0.next_u64() % end.max(1) as u64) as usize
     }
 }
 
@@ -82,7 +76,7 @@ fn search(times: u64) {
     for target in TARGETS {
         let inputs = corpus(target);
         for seed in 0..times {
-            let mut numbers = Numbers(seed);
+            let mut numbers = Numbers(SplitMix64::seed_from_u64(seed));
             let mut data = inputs[numbers.below(inputs.len())].clone();
             let other = &inputs[numbers.below(inputs.len())];
             change(&mut numbers, &mut data, other);

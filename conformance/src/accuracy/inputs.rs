@@ -2,6 +2,8 @@
 //! special ones.
 
 use super::float::Float;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::marker::PhantomData;
 
 /// The arguments of an N-ary function, in chunks.
@@ -36,16 +38,16 @@ impl<T: Float, const N: usize> Inputs<T, N> {
     }
 }
 
-/// A sequence of well-mixed numbers: splitmix64 (Steele, Lea and Flood, 2014).
-struct Draw(u64);
+/// A sequence of well-mixed numbers.
+struct Draw(SplitMix64);
 
 impl Draw {
+    fn new(seed: u64) -> Self {
+        Self(SplitMix64::seed_from_u64(seed))
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.next_u64()
     }
 
     /// Draws a number from -1 to 1.
@@ -85,7 +87,7 @@ impl<T: Float> Inputs<T, 1> {
     /// over the bit patterns, and thus over the exponents; the other half evenly between -16 and
     /// 16, where most functions bend.
     pub(super) fn sampled(hard: Vec<T>, count: usize, seed: u64) -> Self {
-        let mut draw = Draw(seed);
+        let mut draw = Draw::new(seed);
         let mut values = hard;
         values.extend(specials::<T>());
         let half = (count / 2).max(1) as u64;
@@ -101,7 +103,7 @@ impl<T: Float> Inputs<T, 2> {
     /// The arguments of a power: the hard pairs, as bits, all pairs of special values and `count`
     /// drawn pairs, most of which have a result within the range.
     pub(super) fn powers(hard: Vec<Vec<u64>>, count: usize, seed: u64) -> Self {
-        let mut draw = Draw(seed);
+        let mut draw = Draw::new(seed);
         let special = specials::<T>();
         let pairs = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y)));
         let (mut x, mut y): (Vec<T>, Vec<T>) = pairs.unzip();

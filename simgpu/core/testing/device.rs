@@ -4,25 +4,15 @@
 use isobit_simgpu_core::finding::Findings;
 use isobit_simgpu_core::memory::{Kind, Memory};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
-/// Compiles a source with these options with clang (19 or newer, or the one that `ISOBIT_CLANG`
-/// names).
+#[path = "clang.rs"]
+mod clang;
+
+/// Compiles a source with these options, or panics with what is wrong.
 #[allow(dead_code, reason = "not every program of tests compiles")]
 pub fn compile(source: &Path, options: &[&str]) -> Vec<u8> {
-    let out = tempfile::NamedTempFile::new().expect("a temporary file");
-    let named = std::env::var("ISOBIT_CLANG").ok();
-    let candidates = named.into_iter().chain((19..=30).rev().map(|v| format!("clang-{v}"))).chain(["clang".into()]);
-    for clang in candidates {
-        let mut command = Command::new(&clang);
-        match command.args(options).arg("-ffp-contract=off").arg("-o").arg(out.path()).arg(source).output() {
-            Err(_) => continue,
-            Ok(done) if done.status.success() => return std::fs::read(out.path()).expect("what clang wrote"),
-            Ok(done) => panic!("{clang}: {}", String::from_utf8_lossy(&done.stderr)),
-        }
-    }
-    panic!("no clang: install clang-19 and lld-19, or name one in ISOBIT_CLANG");
+    clang::compile(source, options).unwrap_or_else(|why| panic!("{why}"))
 }
 
 /// The memory of a GPU, and the findings.

@@ -1,14 +1,16 @@
 //! The simulated cards: compiles kernels for one, and launches them with fresh memory.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use isobit_simgpu_amd as amd;
 use isobit_simgpu_core::finding::{FindingKind, Findings};
 use isobit_simgpu_core::memory::{Kind, Memory};
 use isobit_simgpu_nvidia as nvidia;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
+
+#[path = "../../core/testing/clang.rs"]
+mod clang;
 
 /// A card on which programs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,38 +57,20 @@ impl Model {
     /// # Errors
     /// Fails without a clang that compiles it, with what clang printed.
     pub fn compile(self, source: &Path) -> Result<Vec<u8>> {
-        let out = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
-        let named = std::env::var("ISOBIT_CLANG").ok();
-        let arch = format!("-arch={}", self.name());
-        let options = match self {
-            Self::Sm80 => vec!["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S", "-std=c++20"],
-            _ => vec![
-                "-x",
-                "hip",
-                "--offload-device-only",
-                "--no-gpu-bundle-output",
-                "-nogpulib",
-                "-nogpuinc",
-                "-fuse-ld=lld",
-            ],
+        let name = self.name();
+        let (of_kind, arch) = match self {
+            Self::Sm80 => (
+                &["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S", "-std=c++20"][..],
+                [format!("--cuda-gpu-arch={name}"), "--cuda-feature=+ptx78".into()],
+            ),
+            _ => (
+                &["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc"][..],
+                [format!("--offload-arch={name}"), "-fuse-ld=lld".into()],
+            ),
         };
-        let arch = match self {
-            Self::Sm80 => vec![format!("--cuda-gpu{arch}"), "--cuda-feature=+ptx78".into()],
-            _ => vec![format!("--offload{arch}")],
-        };
-        let candidates = named.into_iter().chain((19..=30).rev().map(|v| format!("clang-{v}"))).chain(["clang".into()]);
-        for clang in candidates {
-            let mut command = Command::new(&clang);
-            command.args(&options).args(&arch).args(["-O3", "-w", "-ffp-contract=off", "-o"]);
-            match command.arg(out.path()).arg(source).output() {
-                Err(_) => {}
-                Ok(done) if done.status.success() => return Ok(std::fs::read(out.path())?),
-                Ok(done) => {
-                    bail!("{clang} cannot compile {}:\n{}", source.display(), String::from_utf8_lossy(&done.stderr))
-                }
-            }
-        }
-        bail!("no clang was found: install clang-19 and lld-19, or name one in ISOBIT_CLANG")
+        let arch = arch.each_ref().map(String::as_str);
+        let options = [of_kind, &arch, &["-O3", "-w"]].concat();
+        clang::compile(source, &options).map_err(anyhow::Error::msg)
     }
 }
 

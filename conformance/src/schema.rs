@@ -16,7 +16,7 @@ pub struct Report {
     pub schema: u32,
     /// The seed; with the operation, the dtypes and the index it determines each case.
     pub seed: u64,
-    /// The number of cases requested in each cell.
+    /// The number of cases requested in each cell; 0 if sets of huge tensors ran instead.
     pub cases: u64,
     /// The build.
     pub build: Build,

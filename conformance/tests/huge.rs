@@ -186,6 +186,11 @@ fn a_simulated_card_passes_through_the_command_line() {
     for row in &report.results {
         assert_eq!((row.status, row.reference.as_str(), row.failed), (Status::Pass, "small", 0), "{row:?}");
     }
+    // No cell has a number of cases, and neither form of the report states one.
+    let html = std::fs::read_to_string(out.path().join("report.html")).unwrap();
+    for shown in [text, html] {
+        assert!(shown.contains("sets of huge tensors") && !shown.contains("cases per cell"), "{shown}");
+    }
     // At full size only a real card is accepted, and the reason says so.
     let refused = run("cpu", &[]);
     let text = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -178,8 +178,11 @@ impl Args {
         !filtered && self.replay.is_none() && self.case.is_none() && self.case_count() >= DEFAULT_CASES
     }
 
-    /// Returns the number of cases per cell.
+    /// Returns the number of cases per cell; 0 for sets of huge tensors, whose sizes are given.
     pub fn case_count(&self) -> u64 {
+        if self.huge {
+            return 0;
+        }
         self.cases.unwrap_or(if self.quick { 32 } else { DEFAULT_CASES })
     }
 }

@@ -165,7 +165,11 @@ fn devices(out: &mut String, report: &Report, view: View) {
         false => format!("{} ({})", d.id, d.name),
     };
     let ran: Vec<_> = report.devices.iter().map(name).collect();
-    let how = format!("seed {}, {} cases per cell, {:.1} s", report.seed, report.cases, report.duration_s);
+    let extent = match report.cases {
+        0 => "sets of huge tensors".to_string(),
+        cases => format!("{cases} cases per cell"),
+    };
+    let how = format!("seed {}, {extent}, {:.1} s", report.seed, report.duration_s);
     let (label, how) = (paint("ran", Style::Bold, view.color), paint(&how, Style::Dim, view.color));
     let _ = writeln!(out, "{label}      {}  {how}", ran.join(", "));
     for device in &report.not_run {

@@ -55,7 +55,7 @@ pub fn page(report: &Report, tally: &Tally, sources: &Sources) -> Result<String>
             let counts = line.map(|line| format!("{} / {}", line.executed, line.instructions));
             lines.push(Line { number, text, class, counts: counts.unwrap_or_default() });
         }
-        pages.push(Source { name: &of.name, total: of.total, reached: of.reached, lines });
+        pages.push(Source { name: &of.name, total: of.lines.total, reached: of.lines.reached, lines });
     }
     Ok(environment.get_template("page.html")?.render(Value::from(Serde(Context { report, sources: pages })))?)
 }

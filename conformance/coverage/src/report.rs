@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 /// What was executed.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// The cards.
-    pub cards: Vec<String>,
+    /// The numbers by card.
+    pub cards: Vec<Card>,
     /// The numbers of lines.
     pub lines: Numbers,
     /// The numbers of kernels.
@@ -42,15 +42,27 @@ impl Numbers {
     }
 }
 
+/// What ran on a card. What one card leaves out another may execute, so nothing is judged here.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Card {
+    /// Its name, such as `sm_80`.
+    pub name: String,
+    /// Lines with instructions in the kernels that were loaded.
+    pub lines: usize,
+    /// Those that were executed.
+    pub executed: usize,
+    /// The kernels that were launched.
+    pub launched: usize,
+}
+
 /// The numbers of a source.
 #[derive(Debug, Serialize)]
 pub struct Source {
     /// Its name.
     pub name: String,
-    /// Lines with instructions.
-    pub total: usize,
-    /// Those that were executed.
-    pub reached: usize,
+    /// The numbers of its lines with instructions.
+    #[serde(flatten)]
+    pub lines: Numbers,
 }
 
 /// A line that was not executed.
@@ -90,7 +102,7 @@ impl Report {
                     source: source.into(),
                     line,
                     text: text.into(),
-                    cards: of.cards.iter().cloned().collect(),
+                    cards: of.cards.keys().cloned().collect(),
                     kernels: of.kernels.clone(),
                     reason: reasons.of_line(source, text).map(str::to_owned),
                 }
@@ -99,18 +111,14 @@ impl Report {
         let reason = |kernel: &str| reasons.of_kernel(kernel).map(str::to_owned);
         let unlaunched: Vec<Unlaunched> =
             tally.unlaunched().map(|kernel| Unlaunched { kernel: kernel.into(), reason: reason(kernel) }).collect();
-        let reached = |lines: &std::collections::BTreeMap<u32, crate::tally::Line>| {
-            lines.values().filter(|line| line.executed > 0).count()
-        };
-        let by_source = tally.lines.iter();
-        let by_source: Vec<Source> = by_source
-            .map(|(name, lines)| Source { name: name.clone(), total: lines.len(), reached: reached(lines) })
-            .collect();
-        let lines = Numbers {
-            total: by_source.iter().map(|source| source.total).sum(),
-            reached: by_source.iter().map(|source| source.reached).sum(),
-            excused: unexecuted.iter().filter(|line| line.reason.is_some()).count(),
-        };
+        let by_source = tally.lines.iter().map(|(name, lines)| {
+            let excused = unexecuted.iter().filter(|line| line.source == *name && line.reason.is_some()).count();
+            let reached = lines.values().filter(|line| line.executed > 0).count();
+            Source { name: name.clone(), lines: Numbers { total: lines.len(), reached, excused } }
+        });
+        let by_source: Vec<Source> = by_source.collect();
+        let all = |number: fn(&Numbers) -> usize| by_source.iter().map(|source| number(&source.lines)).sum();
+        let lines = Numbers { total: all(|n| n.total), reached: all(|n| n.reached), excused: all(|n| n.excused) };
         let kernels = Numbers {
             total: tally.kernels.len(),
             reached: tally.kernels.len() - unlaunched.len(),
@@ -118,7 +126,7 @@ impl Report {
         };
         let needed = unexecuted.iter().map(|line| (line.source.as_str(), line.text.as_str()));
         let stale = reasons.stale(needed, unlaunched.iter().map(|of| of.kernel.as_str()));
-        let cards = tally.cards.iter().cloned().collect();
+        let cards = tally.cards.iter().map(|card| Card::new(card, tally)).collect();
         Self { cards, lines, kernels, sources: by_source, unexecuted, unlaunched, stale }
     }
 
@@ -138,9 +146,15 @@ impl Report {
             let Numbers { total, reached, excused } = *of;
             format!("{what}: {reached} of {total} {done}, {excused} with a reason not to be, {} left", of.left())
         };
-        line(format!("cards: {}", self.cards.join(", ")));
         line(numbers("lines of kernel sources", "executed", &self.lines));
         line(numbers("kernels", "launched", &self.kernels));
+        for Card { name, lines, executed, launched } in &self.cards {
+            line(format!("{name}: {executed} of {lines} lines executed, {launched} kernels launched"));
+        }
+        line(format!("{:40} {:>6} {:>9} {:>9} {:>5}", "source", "lines", "executed", "explained", "left"));
+        for Source { name, lines: of } in &self.sources {
+            line(format!("{name:40} {:>6} {:>9} {:>9} {:>5}", of.total, of.reached, of.excused, of.left()));
+        }
         for of in self.unexecuted.iter().filter(|of| of.reason.is_none()) {
             let seen =
                 if of.kernels.is_empty() { "in kernels that were not launched".into() } else { of.kernels.join(", ") };
@@ -153,6 +167,14 @@ impl Report {
             line(format!("stale reason: {entry} was reached or is not compiled; remove it from reasons.tsv"));
         }
         text
+    }
+}
+
+impl Card {
+    fn new(name: &str, tally: &Tally) -> Self {
+        let of_card = || tally.lines.values().flat_map(|lines| lines.values()).filter_map(|line| line.cards.get(name));
+        let launched = tally.kernels.values().filter(|launches| launches.get(name).is_some_and(|&n| n > 0)).count();
+        Self { name: name.into(), lines: of_card().count(), executed: of_card().filter(|&&ran| ran).count(), launched }
     }
 }
 
@@ -175,7 +197,11 @@ mod tests {
         assert!(!report.passes());
         assert_eq!(report.lines, Numbers { total: 4, reached: 3, excused: 0 });
         assert_eq!(report.kernels, Numbers { total: 4, reached: 2, excused: 0 });
+        let card = Card { name: "sm_80".into(), lines: 4, executed: 3, launched: 2 };
+        assert_eq!(report.cards, [card]);
         let text = report.to_text();
+        let row = text.lines().find(|line| line.starts_with("ops/a.cu ")).unwrap();
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["ops/a.cu", "3", "2", "0", "1"]);
         for says in ["ops/a.cu:3: three <&>  [sm_80; k (sm_80)]", "not launched: rare", "not launched: never_loaded"] {
             assert!(text.contains(says), "{text}");
         }
@@ -185,6 +211,7 @@ mod tests {
     fn reasons_excuse_and_become_stale() {
         let all = "ops/a.cu\tthree <&>\twhy\nkernel\trare\twhy\nkernel\tnever_loaded\twhy\n";
         assert!(report(all).passes());
+        assert_eq!(report(all).sources[1].lines, Numbers { total: 3, reached: 2, excused: 1 });
         let stale = report(&format!("{all}ops/a.cu\ttwo\twhy\n"));
         assert!(!stale.passes());
         assert!(stale.to_text().contains("stale reason: ops/a.cu: two"), "{}", stale.to_text());

@@ -14,8 +14,8 @@ pub struct Line {
     pub executed: u64,
     /// Some kernels that have the line, with the cards: the first ones that were launched.
     pub kernels: Vec<String>,
-    /// The cards whose code has the line.
-    pub cards: BTreeSet<String>,
+    /// The cards whose code has the line, and whether each executed it.
+    pub cards: BTreeMap<String, bool>,
 }
 
 /// What ran.
@@ -51,7 +51,7 @@ impl Tally {
                 let line = tally.lines.entry(name.to_owned()).or_default().entry(of.line).or_default();
                 line.instructions += u64::from(of.instructions);
                 line.executed += u64::from(of.executed);
-                line.cards.insert(kernel.card.clone());
+                *line.cards.entry(kernel.card.clone()).or_default() |= of.executed > 0;
                 if line.kernels.len() < NAMED && kernel.launches > 0 {
                     line.kernels.push(format!("{} ({})", kernel.name, kernel.card));
                 }
@@ -110,6 +110,8 @@ pub(crate) mod tests {
         let unexecuted: Vec<_> = tally.unexecuted().map(|(name, line, of)| (name, line, of.kernels.clone())).collect();
         assert_eq!(unexecuted, [("ops/a.cu", 3, vec!["k (sm_80)".to_string()])]);
         assert_eq!((tally.lines["ops/a.cu"].len(), tally.lines["b.cuh"].len()), (3, 1));
+        assert_eq!(tally.lines["ops/a.cu"][&1].cards, BTreeMap::from([("sm_80".to_string(), true)]));
+        assert_eq!(tally.lines["ops/a.cu"][&3].cards, BTreeMap::from([("sm_80".to_string(), false)]));
         let two = &tally.lines["ops/a.cu"][&2];
         assert_eq!((two.instructions, two.executed), (6, 1));
         assert_eq!(tally.unlaunched().collect::<Vec<_>>(), ["never_loaded", "rare"]);

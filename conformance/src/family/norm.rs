@@ -1,5 +1,6 @@
 //! softmax, log_softmax, rms_norm and layer_norm: rows at and around the lengths at which a kernel
-//! changes its method, and in every sixteenth case longer than a segment.
+//! changes its method. Every sixteen cases have a row of each of the longer methods, and one that is
+//! longer than a segment.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
@@ -21,6 +22,11 @@ const MIDDLE: &[usize] = &[1026, 1500, 2047, 2048, 2049, 3072, 4093, 4095, 4096,
 const WIDE: &[usize] = &[8191, 8192, 8193, 12_288, 16_383, 16_384, 16_385, 20_000];
 /// Rows of more than one segment, except the first two.
 const LONG: &[usize] = &[65_535, 65_536, 65_537, 65_793, 131_072, 131_073];
+
+/// Rows of the longer methods for rows in registers.
+const TWO_THOUSAND: &[usize] = &[1025, 1500, 2047, 2048];
+const FOUR_THOUSAND: &[usize] = &[2049, 3072, 4095, 4096];
+const EIGHT_THOUSAND: &[usize] = &[4097, 5120, 8191, 8192];
 
 /// The number of elements of a case with short rows.
 const BUDGET: usize = 6000;
@@ -47,6 +53,10 @@ impl Family for NormFamily {
         let n = match index % 16 {
             6 => draw.one_of(LONG),
             1 | 11 => draw.one_of(WIDE),
+            // Not below 8: the first cases of every cell stay what they are.
+            9 => draw.one_of(TWO_THOUSAND),
+            13 => draw.one_of(FOUR_THOUSAND),
+            15 => draw.one_of(EIGHT_THOUSAND),
             _ => draw.pick(prop_oneof![8 => select(SHORT), 3 => select(MIDDLE), 1 => 1..=1200usize]),
         };
         let min_rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);

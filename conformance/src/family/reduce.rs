@@ -1,8 +1,8 @@
-//! Reductions: over sets of dimensions from none to all, and in every eighth case over more than
-//! the 65,536 elements of a segment.
+//! Reductions: over sets of dimensions from none to all, in every eighth case over more than the
+//! 65,536 elements of a segment, and in every sixteenth down the columns of a tall matrix.
 
 use super::Family;
-use crate::case::{Dist, Params, Values};
+use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
 use isobit_hal::{DType, Op, Reduce, ReduceOp};
@@ -36,11 +36,17 @@ impl Family for ReduceFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let (mut dims, reduced) = if index % 8 == 6 { long(draw) } else { short(draw, plan) };
+        let is_tall = index % 16 == 9;
+        let (mut dims, reduced) = match index % 8 {
+            6 => long(draw),
+            _ if is_tall => (tall(draw), vec![0]),
+            _ => short(draw, plan),
+        };
         if function(cell.operation.op()).needs_elements() {
             reduced.iter().for_each(|&d| dims[d] = dims[d].max(1));
         }
-        let src = layout::draw(draw, &dims, plan.input, plan.combine, true);
+        let kind = if is_tall { LayoutKind::Contiguous } else { plan.input };
+        let src = layout::draw(draw, &dims, kind, plan.combine, true);
         let result: Vec<usize> = (0..dims.len()).map(|d| if reduced.contains(&d) { 1 } else { dims[d] }).collect();
         let dst = layout::draw(draw, &result, plan.dst, plan.combine, false);
         (dims, Some(Params::Dims(reduced)), vec![Some(src), Some(dst)])
@@ -96,6 +102,12 @@ fn long(draw: &mut Draw) -> (Vec<usize>, Vec<usize>) {
         3 => (vec![257, 3, 256], vec![0, 1, 2]),
         _ => (vec![2, 256, 2, 257], vec![1, 3]),
     }
+}
+
+/// Draws a matrix with rows for several steps of every lane of a column, and with columns for whole
+/// vectors of every dtype.
+fn tall(draw: &mut Draw) -> Vec<usize> {
+    vec![draw.one_of(&[511, 512, 513, 767, 1023, 1024, 1025, 1537]), draw.one_of(&[16, 16, 32, 48])]
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod params;
 
 use super::Family;
-use crate::case::{Dist, LayoutKind, Params, Values, scalar_from_bits};
+use crate::case::{Dist, LayoutKind, LayoutSpec, Params, Values, scalar_from_bits};
 use crate::cells::Cell;
 use crate::generate::{DST_KINDS, Draw, Drawn, Plan, layout, shape, values};
 use isobit_hal::{Affine, Clamp, DType, Elu, Op, Powf};
@@ -55,6 +55,10 @@ impl Family for ElementwiseFamily {
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let op = cell.operation.op();
         let inputs = op.inputs();
+        // One of every four cases in which all operands would be contiguous.
+        if inputs > 1 && index % 12 == 11 {
+            return rows(draw, inputs);
+        }
         // An input may be the destination if both have the same dtype.
         let dst_dtype = cell.dst_dtype();
         let may: Vec<bool> = (0..inputs).map(|i| op.takes_dst(i) && cell.dtypes[i] == dst_dtype).collect();
@@ -86,7 +90,7 @@ impl Family for ElementwiseFamily {
                 (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs))
             })
             .collect();
-        (dims, None, layouts)
+        (dims, params::listed(op, index), layouts)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
@@ -96,4 +100,20 @@ impl Family for ElementwiseFamily {
     fn params(&self, draw: &mut Draw, cell: &Cell) -> Params {
         params::draw(draw, cell)
     }
+}
+
+/// Draws a matrix whose rows are whole numbers of vectors, with an input that is one row or one
+/// column: what adding a bias, scaling rows and masking columns do.
+fn rows(draw: &mut Draw, inputs: usize) -> Drawn {
+    let dims = vec![draw.pick(2..=9usize), draw.one_of(&[16, 32, 48, 64, 128, 272, 512])];
+    let broadcast = draw.pick(0..inputs);
+    let layouts = (0..=inputs).map(|i| {
+        let mut spec = LayoutSpec::contiguous(2);
+        if i == broadcast || (i < inputs && draw.chance(40)) {
+            spec.0[draw.pick(0..2usize)].broadcast = true;
+        }
+        Some(spec)
+    });
+    let layouts = layouts.collect();
+    (dims, None, layouts)
 }

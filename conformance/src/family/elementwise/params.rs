@@ -65,6 +65,13 @@ fn number(draw: &mut Draw, listed: &'static [f64]) -> Real {
     Real(draw.pick(prop_oneof![1 => proptest::sample::select(listed), 1 => -8.0..8.0f64]))
 }
 
+/// Returns the parameters that an index requires: every second case beyond the first ones has the
+/// next listed exponent, so that each meets several layouts.
+pub(super) fn listed(op: &Op, index: u64) -> Option<Params> {
+    let nth = (index / 2).checked_sub(4).filter(|_| index % 2 == 1)?;
+    matches!(op, Op::Powf(_)).then(|| Params::Number(Real(EXPONENTS[nth as usize % EXPONENTS.len()])))
+}
+
 pub(super) fn draw(draw: &mut Draw, cell: &Cell) -> Params {
     match cell.operation.op() {
         Op::Fill(_) => Params::Fill(values::one(draw, cell.dst_dtype())),

@@ -6,9 +6,10 @@ use isobit_conformance::cells::Cell;
 use isobit_conformance::regress;
 use isobit_conformance::report::{ResultRow, Status};
 use isobit_conformance::run::{CellDigests, CellRun, Fault, KnownResults, Launches, Options, Reference, run_cell};
+use isobit_conformance::runtime_tests::{Group, Options as GroupOptions, run_group};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
-    ErrorKind, Layout, Op, ReduceOp, Result, Shape, Src, Support, f16,
+    ErrorKind, Layout, Op, PoolStats, ReduceOp, Result, Shape, Src, Support, f16,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +25,12 @@ enum Flaw {
     PastTheEnd,
     /// Writes a gap of a destination that is not contiguous.
     InTheGap,
+    /// Writes there what the suite has put there before its first run, and before no other.
+    FirstPoisonInTheGap,
+    /// Reports an index out of range where there is none.
+    ReportsIndex,
+    /// Never frees a storage.
+    Leaks,
     /// Writes an input.
     Input,
     /// Accumulates sums in f16.
@@ -49,11 +56,16 @@ enum Flaw {
 }
 
 static COUNTER: AtomicU64 = AtomicU64::new(0);
+/// The bytes of all uploads.
+static LEAKED: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static SMALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
     static DIFFERS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
+
+/// The bytes outside of layouts in the first run of a case.
+const FIRST_POISON: u8 = 0xa5;
 
 /// Launch code that splits work of more than this number of elements, if launches are small.
 const SPLIT: usize = 100;
@@ -110,10 +122,19 @@ impl BackendDevice for Faulty {
     }
     fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<FaultyStorage> {
         let inner = CpuStorage::from_bytes(dtype, bytes)?;
+        LEAKED.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(FaultyStorage { device: self.clone(), inner, touched: AtomicBool::new(false) })
     }
     fn synchronize(&self) -> Result<()> {
-        Ok(())
+        match self.0 {
+            Flaw::ReportsIndex => Err(Error::new(ErrorKind::IndexOutOfRange, "id 7 of 3 rows")),
+            _ => Ok(()),
+        }
+    }
+    fn pool_stats(&self) -> PoolStats {
+        let mut stats = PoolStats::default();
+        stats.in_use = if self.0 == Flaw::Leaks { LEAKED.load(Ordering::Relaxed) } else { 0 };
+        stats
     }
 }
 
@@ -155,10 +176,12 @@ fn spoil(dst: &mut FaultyStorage, layout: &Layout, compute: impl FnOnce(&mut Cpu
             dst.inner.as_bytes_mut()[at.clone()].copy_from_slice(&before.as_bytes()[at]);
         }
         (Flaw::PastTheEnd, Some(last)) if count > 200 => add_one_to_byte(&mut dst.inner, last + 1),
-        (Flaw::InTheGap, Some(last)) if !layout.is_contiguous() => {
+        (Flaw::InTheGap | Flaw::FirstPoisonInTheGap, Some(last)) if !layout.is_contiguous() => {
             let named: std::collections::HashSet<usize> = layout.strided_index().collect();
-            if let Some(gap) = (layout.start_offset()..last).find(|i| !named.contains(i)) {
-                add_one_to_byte(&mut dst.inner, gap);
+            match (layout.start_offset()..last).find(|i| !named.contains(i)) {
+                Some(gap) if dst.device.0 == Flaw::InTheGap => add_one_to_byte(&mut dst.inner, gap),
+                Some(gap) => dst.inner.as_bytes_mut()[gap * size..(gap + 1) * size].fill(FIRST_POISON),
+                None => {}
             }
         }
         (Flaw::Racy, Some(last)) if count > 100 && COUNTER.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) => {
@@ -303,6 +326,7 @@ fn a_stray_write_is_found_in_the_guard_band_the_gap_and_the_input() {
     assert!(run(Flaw::PastTheEnd, "add", "u8").findings.iter().all(|f| f.kind == "out_of_bounds"));
     let (case, _) = caught(Flaw::InTheGap, "add", "i16", "out_of_bounds");
     assert!(elements(&case) <= 4, "{case:?}");
+    caught(Flaw::FirstPoisonInTheGap, "add", "i16", "out_of_bounds");
     let (_, row) = caught(Flaw::Input, "neg", "u32", "out_of_bounds");
     assert!(row.worst.unwrap().contains("input 0, -1024 bytes from its start"));
 }
@@ -351,9 +375,20 @@ fn panics_errors_and_refusals_are_failures() {
     let (case, _) = caught(Flaw::PanicsOnEmpty, "exp", "f16", "panic");
     assert_eq!(elements(&case), 0);
     caught(Flaw::Error, "exp", "f16", "error");
+    let (_, row) = caught(Flaw::ReportsIndex, "exp", "f16", "error");
+    assert!(row.worst.unwrap().contains("an index out of range was reported, but there is none"));
     let refused = run(Flaw::Refuses, "exp", "f16");
     assert_eq!((refused.row.status, refused.row.cases), (Status::Fail, 0));
     assert!(refused.row.reason.unwrap().contains("not on a day like this"));
+}
+
+#[test]
+fn a_leak_fails_a_group() {
+    let run = |flaw| run_group(&Faulty(flaw), "faulty:0", Group::Streams, &GroupOptions::new(0, 8), |_| {}).row;
+    assert_eq!(run(Flaw::None).status, Status::Pass);
+    let leaks = run(Flaw::Leaks);
+    assert_eq!(leaks.status, Status::Fail);
+    assert!(leaks.worst.unwrap().contains("the case leaves memory in use"));
 }
 
 #[test]
@@ -385,6 +420,7 @@ fn a_result_known_beforehand_hides_no_flaw() {
         (Flaw::LostSign, "neg", "f32"),
         (Flaw::OneUlp, "exp", "f32"),
         (Flaw::IgnoredStride, "sqr", "i32"),
+        (Flaw::ReportsIndex, "exp", "f16"),
     ] {
         assert_eq!(run_knowing(flaw, op, dtype, |_| {}), run(flaw, op, dtype), "{flaw:?}");
     }

@@ -119,13 +119,21 @@ impl ModuleRuntime for RocmRuntime {
         Ok(RocmFunction(raw))
     }
 
-    fn allow_dynamic_shared(&self, _function: RocmFunction, bytes: u32) -> Result<()> {
+    fn allow_dynamic_shared(&self, function: RocmFunction, bytes: u32) -> Result<()> {
         // HIP needs no request: a block may use all the shared memory that the device has.
         let most = self.limits().shared_memory_per_block;
-        if bytes <= most {
+        let mut own = 0;
+        // SAFETY: the function's module is alive; the out-parameter is a valid pointer.
+        let code =
+            unsafe { (self.hip().hipFuncGetAttribute)(&mut own, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.0) };
+        check(code, "querying an attribute of a kernel")?;
+        let own = own as u32;
+        if bytes <= most.saturating_sub(own) {
             return Ok(());
         }
-        let message = format!("{bytes} bytes of dynamic shared memory per block; the device has {most}");
+        let message = format!(
+            "{bytes} bytes of dynamic shared memory per block, in addition to the kernel's own {own}; the device has {most}"
+        );
         Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 

@@ -5,7 +5,7 @@ mod driver;
 mod simulated;
 
 use driver::{device, fails, works};
-use isobit_hal::ErrorKind;
+use isobit_hal::{BackendDevice, BackendStorage, ErrorKind, Layout};
 use isobit_kernels::{Code, GpuRuntime, IMAGES, KERNELS, LaunchConfig, ModuleRuntime, Target};
 use isobit_rocm::{RocmDevice as Device, RocmStorage as Storage, device_count, devices};
 
@@ -42,4 +42,34 @@ fn launches_beyond_hips_limits_are_refused() {
         fails(launched, ErrorKind::InvalidArgument);
     }
     works(&device);
+}
+
+#[test]
+fn a_query_of_unfinished_work_leaves_no_error() {
+    let Some(device) = device() else { return };
+    let stream = device.new_stream().unwrap();
+    let event = device.new_event().unwrap();
+    let n = 1 << 20;
+    let ones = device.storage_from_slice(&vec![1.0f32; n]).unwrap();
+    let twice = device.with_stream(&stream, || ones.affine(&Layout::contiguous(n), 2.0, 0.0)).unwrap();
+    stream.record(&event).unwrap();
+    let _ = [event.query().unwrap(), stream.query().unwrap()];
+    // rocRAND and MIOpen read the thread's last error after their own launches.
+    // SAFETY: the call only reads the error; the library is open because a device is.
+    assert_eq!(unsafe { (isobit_rocm::sys::Hip::get().unwrap().hipGetLastError)() }, isobit_rocm::sys::hipSuccess);
+    assert!(twice.to_vec::<f32>().unwrap().iter().all(|&x| x == 2.0));
+}
+
+/// From AMD's hardware specifications
+/// (<https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html>): lanes per wave and KiB of
+/// local memory per workgroup; a workgroup has at most 1024 threads on all of them.
+#[test]
+fn the_limits_are_those_that_amd_documents() {
+    let Some(device) = device() else { return };
+    let info = device.info().unwrap();
+    let warp = match info.arch.split(':').next().unwrap() {
+        "gfx908" | "gfx90a" | "gfx942" => 64,
+        _ => 32,
+    };
+    assert_eq!((info.warp_size, info.max_threads_per_block, info.shared_memory_per_block), (warp, 1024, 64 << 10));
 }

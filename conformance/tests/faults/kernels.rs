@@ -46,6 +46,17 @@ fn much_shared_memory(device: &AnyDevice) -> Result<Action> {
     }))
 }
 
+/// Launches a kernel with shared memory.
+fn shared_memory(device: &AnyDevice) -> Result<Action> {
+    let kernel = device.get_or_load_func("neg_f32")?;
+    let (x, mut y) = (zeros(device, 100)?, zeros(device, 100)?);
+    let config = LaunchConfig { shared_bytes: 1 << 10, ..LaunchConfig::linear(1, 256) };
+    Ok(Box::new(move || {
+        // SAFETY: the kernel takes a destination, a source and their length.
+        unsafe { kernel.builder().arg_mut(&mut y).arg(&x).value(100u64).launch(config) }
+    }))
+}
+
 const LOAD: [&str; 2] = ["cuModuleLoadDataEx", "hipModuleLoadData"];
 
 pub const CALLS: &[Call] = &[
@@ -73,9 +84,9 @@ pub const CALLS: &[Call] = &[
     Call::new("a launch", ["cuLaunchKernel", "hipModuleLaunchKernel"], "launching a kernel", launch),
     Call::new(
         "the size of a kernel's shared memory",
-        ["cuFuncGetAttribute", ""],
+        ["cuFuncGetAttribute", "hipFuncGetAttribute"],
         "querying an attribute of a kernel",
-        much_shared_memory,
+        shared_memory,
     ),
     Call::new(
         "a request for shared memory",

@@ -8,6 +8,8 @@ use std::ffi::{c_char, c_float, c_int, c_uchar, c_uint, c_void};
 pub type hipError_t = c_uint;
 /// A device attribute, for [`Hip::hipDeviceGetAttribute`].
 pub type hipDeviceAttribute_t = c_uint;
+/// A kernel's attribute, for [`Hip::hipFuncGetAttribute`].
+pub type hipFunction_attribute = c_uint;
 /// The direction of a copy.
 pub type hipMemcpyKind = c_uint;
 /// The calls that a capture forbids.
@@ -91,6 +93,10 @@ crate::constants! { hipDeviceAttribute_t:
     hipDeviceAttributeMultiprocessorCount = 63, "Compute units.";
     hipDeviceAttributeMaxSharedMemoryPerBlock = 74, "Bytes of shared memory of a block.";
     hipDeviceAttributeWarpSize = 87, "Threads of a wave.";
+}
+
+crate::constants! { hipFunction_attribute:
+    HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1, "Bytes of shared memory that the kernel declares.";
 }
 
 crate::constants! { hipMemcpyKind:
@@ -198,6 +204,8 @@ crate::library! {
     fn hipModuleUnload(module: hipModule_t) -> hipError_t;
     /// Finds a kernel.
     fn hipModuleGetFunction(function: *mut hipFunction_t, module: hipModule_t, kname: *const c_char) -> hipError_t;
+    /// Returns an attribute of a kernel.
+    fn hipFuncGetAttribute(value: *mut c_int, attrib: hipFunction_attribute, hfunc: hipFunction_t) -> hipError_t;
     /// Launches a kernel. Grid times block must be below 2^32 along each dimension.
     fn hipModuleLaunchKernel(
         f: hipFunction_t, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint,

@@ -279,6 +279,40 @@ fn shared_memory_beyond_the_default_is_asked_for() {
     works(&device);
 }
 
+/// A kernel with 1 KiB of shared memory of its own.
+const OWN: &str = r#"
+extern "C" __global__ void far(float *y, unsigned words) {
+    __shared__ float own[256];
+    extern __shared__ float many[];
+    own[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    many[words - 1 - threadIdx.x] = own[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = many[words - blockDim.x + threadIdx.x];
+}
+"#;
+
+#[test]
+fn a_kernels_own_shared_memory_counts() {
+    let Some(device) = compiling() else { return };
+    let func = device.compile("far", &KernelSource::new("own.cu", OWN)).unwrap();
+    let mut y = device.zeros(&64usize.into(), DType::F32).unwrap();
+    let mut launch = |bytes: u32| {
+        let config = LaunchConfig { shared_bytes: bytes, ..LaunchConfig::linear(1, 64) };
+        // SAFETY: 64 threads write 64 elements, their own words of shared memory, and the last 64
+        // words of the requested shared memory.
+        unsafe { func.builder().arg_mut(&mut y).value(bytes / 4).launch(config) }
+    };
+    // The first size that is too large is refused by the check, which says why, and not by the
+    // vendor's driver.
+    let most = (1..=256).map(|kib| kib << 10).take_while(|&bytes| launch(bytes).is_ok()).last().unwrap();
+    let error = fails(launch(most + 1024), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("in addition to the kernel's own 1024"), "{error}");
+    launch(most).unwrap();
+    assert!(y.to_vec::<f32>().unwrap().iter().enumerate().all(|(i, &y)| y == (63 - i) as f32), "{most} bytes");
+    works(&device);
+}
+
 #[test]
 fn kernels_of_the_tree_are_had_by_name() {
     let Some(device) = device() else { return };

@@ -164,13 +164,6 @@ fn each_breach_of_the_contract_is_seen() {
         assert!(bad.iter().any(|b| b.contains(what)), "{what} is not in {bad:?}");
     }
     assert!(!sample().passed());
-    // A finding and a count of findings each fail a report that has nothing else.
-    let mut found = clean();
-    found.findings = sample().findings;
-    assert!(found.memory == Memory::default() && !found.passed());
-    let mut counted = clean();
-    counted.memory = sample().memory;
-    assert!(counted.findings.is_empty() && !counted.passed());
     let mut inexact = clean();
     inexact.results[0].bit_exact = false;
     assert!(violations(&json(&inexact), &[])[0].contains("not bit exact"));

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::check;
 use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
-use hip_sys::{hipErrorSharedObjectInitFailed, hipFunction_t, hipModule_t};
+use hip_sys::{HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, hipErrorSharedObjectInitFailed, hipFunction_t, hipModule_t};
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Arg, Code, GpuRuntime as _, LaunchConfig, Limits, ModuleRuntime};
 use std::ffi::CString;

@@ -59,17 +59,3 @@ fn a_query_of_unfinished_work_leaves_no_error() {
     assert_eq!(unsafe { (isobit_rocm::sys::Hip::get().unwrap().hipGetLastError)() }, isobit_rocm::sys::hipSuccess);
     assert!(twice.to_vec::<f32>().unwrap().iter().all(|&x| x == 2.0));
 }
-
-/// From AMD's hardware specifications
-/// (<https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html>): lanes per wave and KiB of
-/// local memory per workgroup; a workgroup has at most 1024 threads on all of them.
-#[test]
-fn the_limits_are_those_that_amd_documents() {
-    let Some(device) = device() else { return };
-    let info = device.info().unwrap();
-    let warp = match info.arch.split(':').next().unwrap() {
-        "gfx908" | "gfx90a" | "gfx942" => 64,
-        _ => 32,
-    };
-    assert_eq!((info.warp_size, info.max_threads_per_block, info.shared_memory_per_block), (warp, 1024, 64 << 10));
-}

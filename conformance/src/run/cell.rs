@@ -257,32 +257,3 @@ fn settle(out: &mut CellRun, exception: Option<&crate::cells::Exception>) {
         (true, _) => Status::Fail,
     };
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cells::Exception;
-
-    /// A driver that is listed as lacking a cell, and runs it with wrong results, is not excused.
-    #[test]
-    fn only_a_listed_failure_is_an_expected_one() {
-        let cell = Cell::find("exp", "f32", None).unwrap();
-        let settled = |failed, unsupported: Option<bool>| {
-            let mut out = CellRun::new(cell, "cuda:0", Reference::Cpu);
-            out.row.failed = failed;
-            let exception = unsupported.map(|unsupported| Exception {
-                driver: "cuda".into(),
-                unsupported,
-                reason: "listed".into(),
-            });
-            settle(&mut out, exception.as_ref());
-            out.row.status
-        };
-        assert_eq!([settled(0, None), settled(1, None)], [Status::Pass, Status::Fail]);
-        assert_eq!(
-            [settled(0, Some(false)), settled(1, Some(false))],
-            [Status::UnexpectedPass, Status::ExpectedFailure]
-        );
-        assert_eq!([settled(0, Some(true)), settled(1, Some(true))], [Status::UnexpectedPass, Status::Fail]);
-    }
-}

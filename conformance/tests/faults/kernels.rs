@@ -48,8 +48,10 @@ fn much_shared_memory(device: &AnyDevice) -> Result<Action> {
 
 /// Launches a kernel with shared memory.
 fn shared_memory(device: &AnyDevice) -> Result<Action> {
-    let kernel = device.get_or_load_func("neg_f32")?;
-    let (x, mut y) = (zeros(device, 100)?, zeros(device, 100)?);
+    // A new device asks about each kernel once.
+    let fresh = AnyDevice::open(&device.location().to_string())?;
+    let kernel = fresh.get_or_load_func("neg_f32")?;
+    let (x, mut y) = (zeros(&fresh, 100)?, zeros(&fresh, 100)?);
     let config = LaunchConfig { shared_bytes: 1 << 10, ..LaunchConfig::linear(1, 256) };
     Ok(Box::new(move || {
         // SAFETY: the kernel takes a destination, a source and their length.

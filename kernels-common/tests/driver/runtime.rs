@@ -242,3 +242,12 @@ fn the_library_that_is_there_is_told_without_being_opened() {
     let fell_back = device.counters().vendor_fallbacks > 0;
     assert_eq!(told, !fell_back);
 }
+
+#[test]
+fn handles_of_one_device_share_its_memory() {
+    let Some(device) = device() else { return };
+    // The vendors' drivers say that a device is no peer of itself, which must not send copies
+    // through the host.
+    let another = Device::new(0).unwrap();
+    assert!(device.runtime().can_access_peer(another.runtime()));
+}

@@ -59,9 +59,10 @@ fn coverage() -> Command {
     Command::new("coverage")
         .about("Runs the report and shows which lines and kernels of the tree no case executes")
         .long_about(
-            "Compiles every kernel with line information, runs the default report on simulated GPUs, and shows which lines of the kernel \
-             sources no case executes and which kernels none launches. Fails if one of them has no reason in \
-             conformance/coverage/reasons.tsv. A part of the report (--devices, --ops, --cases) is shown and not judged.",
+            "Compiles kernels with line information, runs the default report on a simulated NVIDIA GPU, and on AMD GPUs of both wave \
+             widths the operations with lines of AMD's own. Shows which lines of the kernel sources no case executes and which \
+             kernels none launches. Fails if one of them has no reason in conformance/coverage/reasons.tsv. A part of the report \
+             (--devices, --ops, --cases) is shown and not judged.",
         )
         .arg(
             Arg::new("out")

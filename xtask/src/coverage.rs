@@ -13,17 +13,48 @@ use std::process::{Command, ExitCode};
 /// The package of the program.
 pub const PACKAGE: &str = "isobit-coverage";
 
-/// The devices of the default run, which has both widths of AMD's waves.
-const DEVICES: [&str; 3] = ["sim-cuda", "sim-rocm:gfx90a", "sim-rocm:gfx1100"];
+/// The device of the default run, on which every operation runs.
+const EVERYTHING: &str = "sim-cuda";
+
+/// The other devices of the default run, of both widths of AMD's waves.
+const OTHERS: [&str; 2] = ["sim-rocm:gfx90a", "sim-rocm:gfx1100"];
+
+/// What runs there. All cards have one source, and a line needs to run on one of them; so these are
+/// the operations with the lines that AMD's cards have for themselves: positions, barriers, shared
+/// memory without asynchronous copies, atomics, integer products, Philox, bits and rounding.
+const OWN_LINES: [&str; 21] = [
+    "abs",
+    "add",
+    "ceil",
+    "conv2d",
+    "copy_strided_src",
+    "cumsum",
+    "exp",
+    "floor",
+    "gather",
+    "index_add",
+    "matmul",
+    "pow",
+    "qmatmul_id_q8_1_q4_0",
+    "qmatmul_q8_1_q4_0",
+    "rand_normal",
+    "rand_uniform",
+    "round",
+    "scatter_set",
+    "sqrt",
+    "sum",
+    "trunc",
+];
 
 /// What is run, and where the report goes.
 #[derive(Debug, Default)]
 pub struct Options {
     /// The folder; by default in the target folder.
     pub out: Option<PathBuf>,
-    /// The devices; by default [`DEVICES`].
+    /// The devices; by default [`EVERYTHING`] and [`OTHERS`].
     pub devices: Vec<String>,
-    /// Only these operations, if there are any.
+    /// Only these operations, if there are any; by default every one on [`EVERYTHING`], and
+    /// [`OWN_LINES`] on [`OTHERS`].
     pub ops: Vec<String>,
     /// Cases per cell, unless those of the report.
     pub cases: Option<String>,
@@ -33,6 +64,17 @@ impl Options {
     /// Whether only a part of the default report runs, which is not judged.
     fn is_partial(&self) -> bool {
         !self.devices.is_empty() || !self.ops.is_empty() || self.cases.is_some()
+    }
+
+    /// Returns each device and its operations: all of them, if none is named.
+    fn parts(&self) -> Vec<(&str, Vec<&str>)> {
+        let named: Vec<&str> = self.ops.iter().map(String::as_str).collect();
+        if !self.devices.is_empty() {
+            return self.devices.iter().map(|device| (device.as_str(), named.clone())).collect();
+        }
+        let of_others = if named.is_empty() { OWN_LINES.to_vec() } else { named.clone() };
+        let others = OTHERS.iter().map(|device| (*device, of_others.clone()));
+        std::iter::once((EVERYTHING, named)).chain(others).collect()
     }
 }
 
@@ -60,12 +102,12 @@ pub fn report(simulators: &Path, options: &Options) -> Result<ExitCode> {
         std::fs::remove_dir_all(&ran).with_context(|| format!("cannot remove {}", ran.display()))?;
     }
     std::fs::create_dir_all(&ran).with_context(|| format!("cannot make {}", ran.display()))?;
-    let devices: Vec<&str> = match &options.devices[..] {
-        [] => DEVICES.to_vec(),
-        devices => devices.iter().map(String::as_str).collect(),
-    };
-    for device in devices {
-        shell::run(&mut measured(simulators, device, &out, options)?)?;
+    for (device, ops) in options.parts() {
+        let mut program = measured(simulators, device, &out, options)?;
+        if !ops.is_empty() {
+            program.args(["--ops", &ops.join(",")]);
+        }
+        shell::run(&mut program)?;
     }
     let mut judge = Command::new(target_dir().join("debug").join(PACKAGE));
     judge.arg(&ran).arg("--out").arg(&out);
@@ -86,11 +128,26 @@ fn measured(simulators: &Path, device: &str, out: &Path, options: &Options) -> R
     // What is compiled here is found again, and does not mix with what a user's programs compile.
     program.env("ISOBIT_COMPILE_CACHE", target_dir().join("coverage-code"));
     program.args(["--devices", device, "--out"]).arg(out.join(device.replace(':', "-")));
-    if !options.ops.is_empty() {
-        program.args(["--ops", &options.ops.join(",")]);
-    }
     if let Some(cases) = &options.cases {
         program.args(["--cases", cases]);
     }
     Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_runs_on_one_device_unless_a_part_is_asked_for() {
+        let own = OWN_LINES.to_vec();
+        let all = Options::default();
+        assert_eq!(all.parts(), [(EVERYTHING, vec![]), (OTHERS[0], own.clone()), (OTHERS[1], own)]);
+        assert!(!all.is_partial());
+        let some = Options { devices: vec!["sim-rocm:gfx942".into()], ops: vec!["exp".into()], ..Options::default() };
+        assert_eq!(some.parts(), [("sim-rocm:gfx942", vec!["exp"])]);
+        let exp = Options { devices: vec![], ..some };
+        assert!(exp.parts().iter().all(|(_, ops)| ops == &["exp"]) && exp.parts().len() == 3 && exp.is_partial());
+        assert_eq!(Options { devices: vec!["sim-cuda".into()], ..all }.parts(), [("sim-cuda", vec![])]);
+    }
 }

@@ -197,8 +197,10 @@ mod tests {
         assert!(!report.passes());
         assert_eq!(report.lines, Numbers { total: 4, reached: 3, excused: 0 });
         assert_eq!(report.kernels, Numbers { total: 4, reached: 2, excused: 0 });
-        let card = Card { name: "sm_80".into(), lines: 4, executed: 3, launched: 2 };
-        assert_eq!(report.cards, [card]);
+        let card =
+            |name: &str, [lines, executed, launched]: [usize; 3]| Card { name: name.into(), lines, executed, launched };
+        // The kernel that one card leaves out is the other's.
+        assert_eq!(report.cards, [card("gfx90a", [0; 3]), card("sm_80", [4, 3, 2])]);
         let text = report.to_text();
         let row = text.lines().find(|line| line.starts_with("ops/a.cu ")).unwrap();
         assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["ops/a.cu", "3", "2", "0", "1"]);

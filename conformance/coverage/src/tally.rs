@@ -34,15 +34,21 @@ const NAMED: usize = 3;
 
 impl Tally {
     /// Counts what is in a file. `table` has the symbols of all kernels. Kernels and sources of
-    /// others, which the suite also runs, do not count.
+    /// others, which the suite also runs, do not count. A kernel that a card does not launch counts
+    /// on the cards that do: a card may run a part of the suite.
     pub fn new<'a>(sources: &Sources, file: &File, table: impl IntoIterator<Item = &'a str>) -> Self {
         let mut tally = Self::default();
         tally.kernels.extend(table.into_iter().map(|symbol| (symbol.to_owned(), BTreeMap::new())));
+        let launched: BTreeSet<&str> =
+            file.kernels.iter().filter(|kernel| kernel.launches > 0).map(|kernel| kernel.name.as_str()).collect();
         let names: Vec<Option<&str>> = file.files.iter().map(|path| sources.named(path)).collect();
         for kernel in &file.kernels {
             let Some(launches) = tally.kernels.get_mut(&kernel.name) else { continue };
             *launches.entry(kernel.card.clone()).or_default() += kernel.launches;
             tally.cards.insert(kernel.card.clone());
+            if kernel.launches == 0 && launched.contains(kernel.name.as_str()) {
+                continue;
+            }
             for of in &kernel.lines {
                 let Some(name) = names.get(of.file as usize).copied().flatten() else { continue };
                 if sources.line(name, of.line).is_none() {
@@ -97,6 +103,7 @@ pub(crate) mod tests {
                 kernel("l", "sm_80", 1, &[[0, 2, 3, 1], [1, 1, 1, 1], [1, 99, 1, 0]]),
                 kernel("rare", "sm_80", 0, &[[0, 3, 1, 0]]),
                 kernel("of_a_user", "sm_80", 1, &[[0, 4, 1, 0]]),
+                kernel("l", "gfx90a", 0, &[[0, 4, 1, 0]]),
             ],
             ..File::default()
         };

@@ -1,7 +1,7 @@
 //! The properties of cases: the same for a seed in every run, well formed for hal, and covering
 //! every layout kind in each cell.
 
-use isobit_conformance::case::{Case, LayoutKind};
+use isobit_conformance::case::{Case, LayoutKind, LayoutSpec};
 use isobit_conformance::cells::Cell;
 use isobit_conformance::generate;
 use isobit_conformance::run::{Bench, Reference, run_case};
@@ -81,6 +81,47 @@ fn shapes_reach_the_edges() {
         assert!(shapes.iter().any(|s| s.contains(&size)), "no case has a dimension of {size}");
     }
     assert!(shapes.iter().any(|s| s.iter().product::<usize>() > 10_000));
+}
+
+/// The cells of an operation, each with its 64 cases.
+fn cases_of(ops: &[&str]) -> Vec<(&'static Cell, Vec<Case>)> {
+    let cells = Cell::all().iter().filter(|cell| ops.contains(&cell.operation.name()));
+    cells.map(|cell| (cell, (0..64).map(|i| generate::case(0, cell, i)).collect())).collect()
+}
+
+/// Kernels choose their method by these properties, so every cell has each of them.
+#[test]
+fn every_cell_has_what_chooses_a_kernel() {
+    let missing = |ops: &[&str], has: &dyn Fn(&Case) -> bool| -> Vec<String> {
+        let cells = cases_of(ops).into_iter();
+        cells.filter(|(_, cases)| !cases.iter().any(has)).map(|(cell, _)| cell.to_string()).collect()
+    };
+    // A dense matrix of whole vectors, and a row or a column of it as the other operand.
+    let rows = |case: &Case| {
+        let specs: Vec<_> = case.inputs.iter().filter_map(|input| input.layout.as_ref()).chain([&case.dst]).collect();
+        let broadcasts = specs.iter().filter(|spec| spec.0.iter().filter(|d| d.broadcast).count() == 1);
+        let plain = |spec: &&LayoutSpec| spec.0.iter().all(|d| d.step == 1 && d.before == 0 && d.after == 0);
+        let whole = matches!(case.shape[..], [rows, columns] if rows > 1 && columns > 0 && columns % 16 == 0);
+        whole && specs.len() == case.inputs.len() + 1 && specs.iter().all(plain) && broadcasts.count() > 0
+    };
+    assert_eq!(missing(&["add", "rem", "pow", "minimum", "eq", "ne", "where_cond", "add_gelu"], &rows), [""; 0]);
+    for lengths in [1025..2049, 2049..4097, 4097..8193, 8193..16_385, 16_385..65_536, 65_537..200_000] {
+        let has = |case: &Case| lengths.contains(case.shape.last().unwrap());
+        assert_eq!(missing(&["softmax", "log_softmax", "rms_norm", "layer_norm"], &has), [""; 0], "{lengths:?}");
+    }
+    let tall = |case: &Case| {
+        let dense = case.inputs[0].layout.as_ref().is_some_and(|spec| *spec == LayoutSpec::contiguous(2));
+        dense && matches!(case.shape[..], [rows, columns] if rows > 512 && columns.is_multiple_of(16))
+    };
+    assert_eq!(missing(&["sum", "mean", "max", "argmin"], &tall), [""; 0]);
+    // Products of nothing, by experts with more rows than the kernel for few takes.
+    let nothing =
+        |case: &Case| matches!(case.shape[..], [experts, tokens, top, _, 0, n] if tokens * top > 8 * experts && n > 0);
+    assert_eq!(missing(&["qmatmul_id_q4_0", "qmatmul_id_q8_1_q4_0", "qmatmul_id_q8_1_q6_k"], &nothing), [""; 0]);
+    for exponent in [0.0, 1.0, -1.0, 2.0, 0.5] {
+        let has = |case: &Case| case.params.number("exponent") == exponent && case.dst != LayoutSpec::contiguous(1);
+        assert_eq!(missing(&["powf"], &has), [""; 0], "{exponent}");
+    }
 }
 
 /// Rows of some operands begin at aligned addresses and end raggedly.

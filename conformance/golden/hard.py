@@ -12,7 +12,11 @@ An input is hard if
 - a recipe of the CPU (hal/src/cpu/math) changes its path there, or within four places of it: each
   comparison of a recipe, and the places where a reduction rounds to the next integer;
 - its true value lies as close to halfway between two values of the dtype as a search over many
-  inputs (all of f16 and bf16, 2^22 of f32, 6000 of f64) found;
+  inputs (all of f16 and bf16, 2^22 of f32, 6000 of f64) found, over all and in each binade;
+- the last place of a recipe's constant decides its result: a reduced argument of exp (f32) that lies
+  next to a tie, a product of an f64 angle with 2/pi in which a low word carries into a high one;
+- it is a position in the generator's sequence around which roundings of normal numbers matter that
+  few words have: the line of rand_normal begins with a block's number and a count of numbers;
 - it is the value with a given exponent that lies closest to a multiple of pi/2, which continued
   fractions give (W. Kahan, Minimizing q m - n, 1983): a reduction needs the most bits there.
 """
@@ -71,6 +75,38 @@ def closest_to_quadrants(dtype):
     return [v for _, v in found[:60]] + [v for _, v in found[60::step]]
 
 
+def carries(per_exponent=2):
+    """Angles from 2^30 up in whose product with 2/pi the low word carries into the high one, and
+    whose distance from a multiple of pi/2 is so small that the result needs the carry."""
+    r = np.random.RandomState(11)
+    with mp.workprec(1400):
+        two_over_pi = int(mp.floor(mp.ldexp(2 / mp.pi, 1216)))
+    found = []
+    for e in range(30 - 52, 1024 - 52, 40):
+        # The bits of 2/pi whose products with the significand are from 2 to 2^-190 in the quotient.
+        window = two_over_pi >> (1216 - 190 - e) & (2**192 - 1)
+        high, mid, low = (np.uint64(window >> shift & (2**64 - 1)) for shift in (128, 64, 0))
+        m = r.randint(2**52, 2**53, 1 << 20).astype(np.uint64)
+        with np.errstate(over="ignore"):
+            part = m * mid
+            p1 = part + high_product(m, low)
+            p0 = m * high + high_product(m, mid) + (p1 < part)
+        fraction = (p0 << np.uint64(2)).astype(np.int64)
+        distance = np.where(p1 < part, np.abs(fraction.astype(np.float64)), np.inf)
+        for i in np.argsort(distance, kind="stable")[:per_exponent]:
+            if distance[i] < 2.0**58:
+                found.append(math.ldexp(int(m[i]), e))
+    return found
+
+
+def high_product(a, b):
+    """The upper halves of products of 64-bit words."""
+    mask, half = np.uint64(2**32 - 1), np.uint64(32)
+    a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
+    mid = a1 * b0 + (a0 * b0 >> half)
+    return a1 * b1 + (mid >> half) + (a0 * b1 + (mid & mask) >> half)
+
+
 def halves(step, low, high, count):
     """Places at which x / step rounds to another integer."""
     ks = sorted({int(round(low + (high - low) * i / (count - 1))) for i in range(count)} | {-2, -1, 0, 1})
@@ -86,7 +122,7 @@ def f64_breakpoints():
     logs = around(binades + [SMALL, 1.0, 2.0**-1060, TINY * 3, TINY * 5, MAX])
     below_one = around([first * 2.0**k - 1 for k in list(range(-6, 60)) + [1000, 1001]] + [-1.0, -0.5] + tiny[:1])
     quadrants = halves(PI / 2, 0, 2**29, 20) + halves(PI / 2, 0, 30, 31)
-    angles = around(quadrants, 2) + around([2.0**30, 2.0**-27] + ends[1:]) + closest_to_quadrants("f64")
+    angles = around(quadrants, 2) + around([2.0**30, 2.0**-27] + ends[1:]) + closest_to_quadrants("f64") + carries()
     hyperbolic = around(halves(LN2, -8, 1023, 30) + [710.0, 710.5, 1024 * LN2, 1025 * LN2, 22.0, 40.0, 0.25] + tiny)
     gates = lambda limit: around([limit, limit / 2, 1.0, 0.5] + tiny + ends[1:3]) + around(halves(LN2, -8, 60, 20), 2)
     return {
@@ -268,6 +304,8 @@ def narrow_inputs(name, f, dtype, keep=64):
     distance = distance_to_tie(dtype, values)
     nearest = np.argsort(distance, kind="stable")[:keep]
     chosen = [int(bits[i]) for i in nearest if distance[i] != np.inf]
+    chosen += nearest_in_binades(dtype, bits, distance)
+    chosen += reduced_ties() if (name, dtype) == ("exp", "f32") else []
     # The sign bit, and the bits of the smallest normal number.
     sign, low = 1 << (width - 1), 1 << (FORMATS[dtype][0] - 1)
     for point in NARROW_POINTS.get(name, []):
@@ -279,6 +317,96 @@ def narrow_inputs(name, f, dtype, keep=64):
         chosen += angles + [a | sign for a in angles]
     chosen += [0, 1, low - 1, low, low + 1, sign, sign | 1, sign | low]
     return list(dict.fromkeys(chosen))
+
+
+def nearest_in_binades(dtype, bits, distance):
+    """The input of each sign and exponent whose value is closest to a tie; of the wide formats,
+    every fourth exponent."""
+    precision = FORMATS[dtype][0]
+    binade = (bits >> np.uint64(precision - 1)).astype(np.int64)
+    order = np.lexsort((distance, binade))
+    order = order[distance[order] != np.inf]
+    _, first = np.unique(binade[order], return_index=True)
+    step = 1 if dtype == "f16" else 4
+    return [int(bits[order[i]]) for i in first if binade[order[i]] % step == 0]
+
+
+def fused(a, b, c):
+    """fma of f32; the product is exact in f64, and the sum nearly always."""
+    return (a.astype(np.float64) * np.float64(b) + np.float64(c)).astype(np.float32)
+
+
+def reduced_ties(keep=12):
+    """Inputs of exp (f32) whose reduced argument lies next to a tie, on either side, so that the low
+    part of ln 2 decides it to the last place, and whose result depends on that."""
+    hexes = lambda *words: [np.float32(float.fromhex(w)) for w in words]
+    log2_e, high, low = hexes("0x1.715476p0", "0x1.62e4p-1", "0x1.7f7d1cp-20")
+    tail = hexes("0x1.a2d3dep-13", "0x1.6d310cp-10", "0x1.110fc4p-7", "0x1.5555p-5", "0x1.555556p-3", "0x1p-1")
+    x = np.random.RandomState(5).uniform(-87, 88, 1 << 22).astype(np.float32)
+    n = np.rint(fused(x, log2_e, 0.0)).astype(np.float32)
+    first = (x.astype(np.float64) - n.astype(np.float64) * np.float64(high)).astype(np.float32)
+    exact = first.astype(np.float64) - n.astype(np.float64) * np.float64(low)
+
+    def result(r):
+        q = np.full_like(r, tail[0])
+        for c in tail[1:]:
+            q = (q.astype(np.float64) * r + np.float64(c)).astype(np.float32)
+        square = (r * r).astype(np.float64)
+        return (1.0 + (square * q + r).astype(np.float32).astype(np.float64)).astype(np.float32)
+
+    r = exact.astype(np.float32)
+    other = np.nextafter(r, np.where(exact > r, np.inf, -np.inf).astype(np.float32))
+    # In places of the low part of ln 2: how far it may be off before the argument is another one.
+    middle = (r.astype(np.float64) + other.astype(np.float64)) / 2
+    with np.errstate(all="ignore"):
+        places = (exact - middle) / n / np.spacing(low).astype(np.float64)
+    places = np.where((result(r) != result(other)) & (n != 0), places, np.inf)
+    chosen = []
+    for sign in (1, -1):
+        distance = np.where(places * sign > 0, np.abs(places), np.inf)
+        chosen += [int(x[i : i + 1].view(np.uint32)[0]) for i in np.argsort(distance, kind="stable")[:keep]]
+    return chosen
+
+
+def philox(blocks):
+    """The words of blocks of seed 0, stream 0 (docs/numerics/random.md)."""
+    mask, half = np.uint64(2**32 - 1), np.uint64(32)
+    c = [blocks & mask, blocks >> half, np.zeros_like(blocks), np.zeros_like(blocks)]
+    keys = [0, 0]
+    for _ in range(10):
+        p, q = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [(q >> half) ^ c[1] ^ np.uint64(keys[0]), q & mask, (p >> half) ^ c[3] ^ np.uint64(keys[1]), p & mask]
+        keys = [(keys[0] + 0x9E3779B9) % 2**32, (keys[1] + 0xBB67AE85) % 2**32]
+    return c
+
+
+def normal_window(length=1024):
+    """The blocks, of 2^23, among which the most radii of normal numbers (f32) change if the exponent's
+    product is rounded before the polynomial is added: very small words."""
+    hexes = [
+        "-0x1.1f41f4p-2", "0x1.3b2484p-2", "-0x1.1ea1bcp-2", "0x1.50332cp-2", "-0x1.99d434p-2", "0x1.00148p-1",
+        "-0x1.5554fap-1", "0x1.ffffd6p-1", "-0x1p1",
+    ]
+    hits = []
+    for start in range(0, 1 << 23, 1 << 20):
+        blocks = np.arange(start, start + (1 << 20), dtype=np.uint64)
+        words = philox(blocks)
+        for word in (words[0], words[2]):
+            v = (word | np.uint64(1)).astype(np.float32).view(np.uint32)
+            exponent = (v - np.uint32(0x4F2AAAAB)) & np.uint32(0xFF800000)
+            f = (v - exponent - np.uint32(0x10000000)).view(np.float32) - np.float32(1)
+            p = np.full_like(f, np.float32(float.fromhex(hexes[0])))
+            for c in hexes[1:]:
+                p = (p.astype(np.float64) * f + float.fromhex(c)).astype(np.float32)
+            product = exponent.view(np.int32).astype(np.float64) * -float.fromhex("0x1.62e43p-23")
+            rest = (f * p).astype(np.float64)
+            radius = lambda sum: np.sqrt(sum.astype(np.float32))
+            differ = radius(product + rest) != radius(product.astype(np.float32).astype(np.float64) + rest)
+            hits.append(blocks[differ])
+    hits = np.sort(np.concatenate(hits))
+    ends = np.searchsorted(hits, hits + np.uint64(length))
+    best = int(np.argmax(ends - np.arange(len(hits))))
+    return [int(hits[best]), 4 * length]
 
 
 QUADRANTS = {}
@@ -293,6 +421,7 @@ def narrow_table():
             lines.append(f"{name}\t{dtype}\t" + " ".join(f"{b:x}" for b in bits))
         lines.append(f"pow\t{dtype}\t" + " ".join(f"{b:x}" for pair in narrow_powers(dtype) for b in pair))
         print(dtype, flush=True)
+    lines.append("rand_normal\tf32\t" + " ".join(f"{b:x}" for b in normal_window()))
     with open(os.path.join(HERE, "hard_inputs.tsv"), "w") as file:
         file.write("\n".join(lines) + "\n")
 

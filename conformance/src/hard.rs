@@ -3,7 +3,7 @@
 //! are; ties of conversions follow from the formats.
 
 use crate::accuracy;
-use crate::case::{Format, format_of};
+use crate::case::{Format, format_of, power_of_two};
 use crate::cells::Cell;
 use isobit_hal::{BinaryOp, DType, Op};
 
@@ -34,6 +34,9 @@ pub(crate) fn of_function(name: &str, dtype: DType) -> Vec<Vec<u64>> {
 pub(crate) fn inputs(cell: &Cell) -> Vec<Vec<u64>> {
     let (dtype, name) = (cell.dtypes[0], cell.operation.name());
     match cell.operation.op() {
+        Op::Unary(_) if matches!(name, "round" | "floor" | "ceil" | "trunc") => {
+            format_of(dtype).map(steps).into_iter().collect()
+        }
         Op::Unary(_) => of_function(name, dtype),
         Op::Binary(BinaryOp::Pow) => of_function("pow", dtype),
         // The parameter is drawn.
@@ -46,6 +49,23 @@ pub(crate) fn inputs(cell: &Cell) -> Vec<Vec<u64>> {
     .into_iter()
     .filter(|bits| !bits.is_empty())
     .collect()
+}
+
+/// Returns integers and halves at both ends of each binade that has any, and their neighbours, of
+/// both signs: where functions that round to an integer step.
+fn steps(f: Format) -> Vec<u64> {
+    let mut bits = Vec::new();
+    for exponent in -2..=f.significand as i32 + 1 {
+        let power = power_of_two(exponent);
+        for point in [power, power + 0.5, power + 1.0, 1.5 * power, 2.0 * power - 0.5, 2.0 * power - 1.0] {
+            let at = f.near(point);
+            let near = [at - 1, at, at + 1].into_iter().filter(|&b| b < f.infinity());
+            bits.extend(near.flat_map(|b| [b, b | f.sign()]));
+        }
+    }
+    bits.sort_unstable();
+    bits.dedup();
+    bits
 }
 
 /// Returns values halfway between two neighbours of a format, and one bit beside that: the last bit
@@ -117,6 +137,18 @@ mod tests {
             let pairs = of_function("pow", dtype);
             assert!(pairs.len() == 2 && pairs[0].len() == pairs[1].len() && pairs[0].len() >= 100, "{dtype}");
         }
+    }
+
+    #[test]
+    fn steps_are_integers_halves_and_their_neighbours() {
+        let bits = steps(format_of(DType::F32).unwrap());
+        for x in [0.5f32, 1.5, 2.5, 4_194_304.5, 8_388_607.0, 8_388_609.0] {
+            for x in [x, x.next_up(), x.next_down(), -x, -x.next_down()] {
+                assert!(bits.contains(&x.to_bits().into()), "{x}");
+            }
+        }
+        let cell = Cell::find("round", "f64", None).expect("it is an operation");
+        assert!(inputs(cell)[0].contains(&0.5f64.next_down().to_bits()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Bytes of quantized blocks whose scales have a moderate size. With random bytes, one scale in 32
 //! would be infinite or NaN, and no sum would be a number.
 
-use super::values::below;
+use super::values::{below, format_at};
 use isobit_hal::GgmlDType;
 use rand_xoshiro::rand_core::RngCore;
 
@@ -20,7 +20,7 @@ fn scale_bytes(format: GgmlDType) -> &'static [usize] {
 /// Returns one byte of a sequence of blocks.
 pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     let r = rng.next_u64();
-    let format = GgmlDType::ALL[usize::from(format) % GgmlDType::ALL.len()];
+    let format = format_at(format);
     let place = i % format.block_bytes();
     if format == GgmlDType::Q8K && place == 2 {
         // Sets the last bit of an f32's exponent: together with the largest byte above it, the
@@ -42,6 +42,28 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     sign | exponent
 }
 
+/// Returns one byte of a sequence of blocks whose scales are at the edges: each scale of a block is
+/// infinite, zero, the largest or the smallest number of either sign in 6 of 8 blocks.
+pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u64 {
+    let ordinary = block_byte(index, i, rng);
+    let format = format_at(index);
+    let (block, place) = (i / format.block_bytes(), i % format.block_bytes());
+    let (size, scales) = if format == GgmlDType::Q8K { (4, &[3][..]) } else { (2, scale_bytes(format)) };
+    let Some(&top) = scales.iter().find(|&&top| (top + 1 - size..=top).contains(&place)) else { return ordinary };
+    let chosen = (block as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * top as u64 + 1) >> 56;
+    let scale: u32 = match (chosen & 7, size) {
+        (0 | 1, 4) => 0x7f80_0000,
+        (0 | 1, _) => 0x7c00,
+        (2 | 3, _) => 0,
+        (4, 4) => 0x7f7f_ffff,
+        (4, _) => 0x7bff,
+        (5, _) => 1,
+        _ => return ordinary,
+    };
+    let signed = scale | u32::from(chosen & 8 != 0) << (8 * size - 1);
+    u64::from(signed >> (8 * (place + size - 1 - top)) & 0xff)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::case::{Dist, Values};
@@ -59,6 +81,21 @@ mod tests {
             assert!(numbers.len() < elements.len() && numbers.len() > elements.len() * 98 / 100, "{format}");
             assert!(numbers.iter().all(|v| v.abs() < 2e3), "{format}");
             assert!(numbers.iter().filter(|v| v.abs() > 1e-3).count() > numbers.len() / 2, "{format}");
+        }
+    }
+
+    #[test]
+    fn edge_blocks_have_infinite_and_ordinary_scales() {
+        for (i, &format) in GgmlDType::ALL.iter().enumerate() {
+            let n = 256 * format.block_bytes();
+            let bits = Values::Drawn { dist: Dist::EdgeBlocks { format: i as u8 }, seed: 5 }.bits(DType::U8, n);
+            let bytes: Vec<u8> = bits.into_iter().map(|b| b as u8).collect();
+            let elements = CpuStorage::from(bytes).dequantize(&Layout::contiguous(n), format, DType::F32).unwrap();
+            let elements = elements.to_vec::<f32>().unwrap();
+            let share = |test: fn(&f32) -> bool| 100 * elements.iter().filter(|&v| test(v)).count() / elements.len();
+            let (infinite, zero) = (share(|v| v.is_infinite()), share(|v| *v == 0.0));
+            let ordinary = share(|v| v.is_normal() && v.abs() < 1e3);
+            assert!(infinite > 5 && zero > 5 && ordinary > 5, "{format}: {infinite} {zero} {ordinary}");
         }
     }
 }

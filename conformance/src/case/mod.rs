@@ -3,6 +3,7 @@
 
 mod blocks;
 mod layout;
+mod level_ties;
 mod numbers;
 mod values;
 

@@ -100,6 +100,21 @@ impl Format {
         if negative { magnitude | self.sign() } else { magnitude }
     }
 
+    /// Returns the number nearest to a finite value (of two, the even one); truncates to subnormals,
+    /// and clamps to the largest number.
+    pub fn near(self, x: f64) -> u64 {
+        let (bits, dropped) = (x.to_bits(), 52 - self.significand);
+        if x == 0.0 || dropped == 0 {
+            return if dropped == 0 { bits } else { bits >> 63 << (self.exponent + self.significand) };
+        }
+        let exponent = exponent_of(x.abs());
+        let fraction = bits & ((1 << 52) - 1);
+        // A carry out of the significand is one more for the exponent.
+        let rounded = (fraction + (1 << (dropped - 1)) - 1 + (fraction >> dropped & 1)) >> dropped;
+        let carry = (rounded >> self.significand) as i32;
+        self.compose(bits >> 63 != 0, exponent + carry, rounded)
+    }
+
     /// Returns the exact value; every value of every format is an `f64`.
     pub fn to_f64(self, bits: u64) -> f64 {
         if self.significand == 52 {
@@ -167,6 +182,21 @@ mod tests {
             let wide = u32::from(bits) << 16 | u32::from(bits);
             assert!(same(s.unwrap().to_f64(wide.into()), f64::from(f32::from_bits(wide))), "{wide:#x}");
         }
+    }
+
+    #[test]
+    fn the_nearest_number_is_that_of_the_half_crate_and_of_rust() {
+        let (h, s) = (format_of(DType::F16).unwrap(), format_of(DType::F32).unwrap());
+        for i in 0..20_000u64 {
+            let x = (i as f64 * 0.731 - 7000.0) * 1.000_000_7 + 0.000_488_281_25;
+            assert_eq!(h.near(x), u64::from(f16::from_f64(x).to_bits()), "{x}");
+            assert_eq!(s.near(x), u64::from((x as f32).to_bits()), "{x}");
+        }
+        for (x, nearest) in [(2049.0, 2048.0), (2051.0, 2052.0), (-4094.0 - 1.0, -4096.0), (0.0, 0.0)] {
+            assert_eq!(h.near(x), u64::from(f16::from_f64(nearest).to_bits()), "{x}");
+        }
+        assert_eq!(h.near(1e9), h.max_finite());
+        assert_eq!(format_of(DType::F64).unwrap().near(-0.1), (-0.1f64).to_bits());
     }
 
     /// The table of the OCP 8-bit floating point specification, revision 1.0.

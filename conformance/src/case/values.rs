@@ -1,8 +1,9 @@
 //! Element values: a distribution and a seed or, after shrinking, the bits themselves.
 
-use super::blocks::block_byte;
+use super::blocks::{block_byte, edge_block_byte};
+use super::level_ties::level_ties;
 use super::numbers::{Format, format_of};
-use isobit_hal::DType;
+use isobit_hal::{DType, GgmlDType};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,22 @@ pub enum Dist {
         /// The index of the format in [`isobit_hal::GgmlDType::ALL`].
         format: u8,
     },
+    /// The same, but most scales are infinite, zero, the largest or the smallest numbers.
+    EdgeBlocks {
+        /// The index of the format in [`isobit_hal::GgmlDType::ALL`].
+        format: u8,
+    },
+    /// Halfway between two levels of a format's quantizer, or a few places beside, and blocks whose
+    /// scale is halfway between two values of f16.
+    LevelTies {
+        /// The index of the format in [`isobit_hal::GgmlDType::ALL`].
+        format: u8,
+    },
+}
+
+/// Returns the format with an index, as distributions save it.
+pub(super) fn format_at(index: u8) -> GgmlDType {
+    GgmlDType::ALL[usize::from(index) % GgmlDType::ALL.len()]
 }
 
 /// The values of an operand.
@@ -91,9 +108,10 @@ impl Values {
         match self {
             Values::Drawn { dist, seed } => {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(*seed);
-                match format_of(dtype) {
-                    Some(format) => (0..count).map(|i| float(*dist, format, i, &mut rng)).collect(),
-                    None => (0..count).map(|i| integer(*dist, dtype, i, &mut rng)).collect(),
+                match (format_of(dtype), *dist) {
+                    (Some(f), Dist::LevelTies { format }) => level_ties(f, format_at(format), count, &mut rng),
+                    (Some(format), _) => (0..count).map(|i| float(*dist, format, i, &mut rng)).collect(),
+                    (None, _) => (0..count).map(|i| integer(*dist, dtype, i, &mut rng)).collect(),
                 }
             }
             Values::Bits(bits) => {
@@ -181,7 +199,9 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
         }
         Dist::Sparse => uniform(f, 0, rng),
         Dist::Ones => whole(f, false, 1),
-        Dist::Ramp | Dist::Ids { .. } | Dist::Blocks { .. } => whole(f, false, i as u64 % 64),
+        Dist::Ramp | Dist::Ids { .. } | Dist::Blocks { .. } | Dist::EdgeBlocks { .. } | Dist::LevelTies { .. } => {
+            whole(f, false, i as u64 % 64)
+        }
     }
 }
 
@@ -330,6 +350,8 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
         Dist::Ramp => i as u64 % 64,
         Dist::Ids { below: limit, wild } => id(limit, wild, dtype, rng),
         Dist::Blocks { format } => block_byte(format, i, rng),
+        Dist::EdgeBlocks { format } => edge_block_byte(format, i, rng),
+        Dist::LevelTies { .. } => r,
     };
     bits & all
 }

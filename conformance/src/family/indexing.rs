@@ -8,7 +8,7 @@
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
-use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
+use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape, values};
 use isobit_hal::{DType, Op};
 
 pub(super) struct IndexingFamily;
@@ -24,6 +24,9 @@ const LONG: [(usize, usize); 8] =
 
 /// The largest number of elements of a tensor.
 const MOST: usize = 72_000;
+
+/// Sources of a sort with more tiles of 2048 than a block has threads.
+const MANY_SOURCES: usize = 257 * 2048 + 5;
 
 /// The number of moved elements in a case that is not a long one; it is small because the simulated
 /// cards run all of these in 165 cells.
@@ -148,6 +151,14 @@ impl Family for IndexingFamily {
             layouts[0] = None;
         }
         (shape, Some(params), layouts)
+    }
+
+    /// A line of more tiles than a block sums at once, in one cell of the sorted paths.
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        let one = nth == 0 && *cell.operation.op() == Op::ScatterSet { dim: 0 } && cell.dtypes[..2] == [DType::F32, DType::U32];
+        let ids = Dist::Ids { below: 3, wild: false };
+        let params = Params::Named(Named::default().with_sizes("dim", &[0]));
+        one.then(|| Fixed::new(&[MANY_SOURCES, 3], &[Dist::Ramp, ids, Dist::LogUniform]).with(params))
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {

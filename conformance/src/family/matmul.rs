@@ -4,12 +4,12 @@
 //! The shape of a case contains the batch dimensions, `m`, `k` and `n`.
 
 use super::{Family, VendorCall};
-use crate::case::{LayoutKind, Params, Values};
+use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::compare::{Comparison, Product, compare_product};
-use crate::generate::{Draw, Drawn, Plan, layout, values};
+use crate::generate::{Draw, Drawn, Fixed, Plan, layout, values};
 use crate::schema::Class;
-use isobit_hal::Op;
+use isobit_hal::{DType, Op};
 use proptest::sample::select;
 
 const OUTER: &[usize] = &[1, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 257];
@@ -34,6 +34,18 @@ impl Family for MatmulFamily {
 
     fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
         drawn(draw, plan)
+    }
+
+    /// Products below the smallest number, of which the last gives the sum its sign, in a tile and
+    /// in a single row.
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        let exponents = match cell.dtypes[0] {
+            DType::F32 | DType::BF16 => Dist::Exponents { low: -80, high: -76 },
+            DType::F64 => Dist::Exponents { low: -545, high: -539 },
+            _ => return None,
+        };
+        let shape = [[18, 9, 33], [1, 9, 130]].get(nth as usize).filter(|_| cell.class() != Class::Vendor)?;
+        Some(Fixed::new(shape, &[exponents; 2]))
     }
 
     fn values(&self, draw: &mut Draw, cell: &Cell, _op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {

@@ -29,7 +29,7 @@ pub use operation::Operation;
 use crate::case::{LayoutSpec, Params, Values};
 use crate::cells::Cell;
 use crate::compare::Comparison;
-use crate::generate::{Draw, Drawn, Plan};
+use crate::generate::{Draw, Drawn, Fixed, Plan};
 use isobit_hal::{DType, Op};
 
 /// A family of operations. The default methods fit most families.
@@ -83,6 +83,13 @@ pub(crate) trait Family: Sync {
     /// Draws the shape, parameters and layouts. An input without a layout is the destination
     /// itself. [`layouts`] returns the layouts of a plan.
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn;
+
+    /// Returns number `nth` of the few cases that are the same for every seed, or `None` to draw it
+    /// like any other.
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        let _ = (cell, nth);
+        None
+    }
 
     /// Returns the values of an input, or `None` if any values will do; `op` has the case's
     /// parameters, and `shape` is the case's shape.

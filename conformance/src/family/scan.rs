@@ -2,9 +2,9 @@
 //! of a block of threads.
 
 use super::{Family, Named, layouts};
-use crate::case::{Params, Values};
+use crate::case::{Dist, Params, Values, format_of};
 use crate::cells::Cell;
-use crate::generate::{Draw, Drawn, Plan, shape, values};
+use crate::generate::{Draw, Drawn, Fixed, Plan, shape, values};
 use isobit_hal::{CumSum, Op};
 
 pub(super) struct ScanFamily;
@@ -33,6 +33,14 @@ impl Family for ScanFamily {
         };
         let layouts = layouts(draw, plan, std::slice::from_ref(&dims), &dims);
         (dims, Some(Params::Named(Named::default().with_sizes("dim", &[dim]))), layouts)
+    }
+
+    /// Two sequences side by side with three levels of sums, where small launches do not copy them:
+    /// the order of the levels decides how a sum rounds.
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        format_of(cell.dtypes[0]).filter(|_| nth == 0)?;
+        let params = Params::Named(Named::default().with_sizes("dim", &[0]));
+        Some(Fixed::new(&[16 * (4096 + 256 + 16) + 40, 2], &[Dist::Uniform { scale: 0 }]).with(params))
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, _op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {

@@ -2,16 +2,18 @@
 //! set of devices never change a case.
 //!
 //! The index determines what must occur in every cell (layout kinds, in-place calls, long
-//! reductions). Everything else is drawn with proptest's strategies from a generator that is seeded
-//! with a hash of the four.
+//! reductions, the cases that a family fixes). Everything else is drawn with proptest's strategies
+//! from a generator that is seeded with a hash of the four.
 
+mod fixed;
 pub(crate) mod layout;
 pub(crate) mod shape;
 pub(crate) mod values;
 
-use crate::case::{Case, Input, LayoutKind, LayoutSpec, Values};
+use crate::case::{Case, Input, LayoutKind, LayoutSpec};
 use crate::cells::Cell;
-use crate::hard;
+pub use fixed::HARD;
+pub(crate) use fixed::Fixed;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -74,32 +76,9 @@ impl Plan {
     }
 }
 
-/// The index of the case with the hard inputs of a cell that has any. The indices before it give
-/// every kind of layout.
-pub const HARD: u64 = 8;
-
-/// Returns the case of a cell's hard inputs, which are the same for every seed.
-fn hard_case(draw: &mut Draw, cell: &Cell) -> Option<Case> {
-    let inputs = hard::inputs(cell);
-    let count = inputs.first()?.len();
-    let inputs =
-        inputs.into_iter().map(|bits| Input { layout: Some(LayoutSpec::contiguous(1)), values: Values::Bits(bits) });
-    Some(Case {
-        op: cell.operation.name().into(),
-        dtypes: cell.dtypes.iter().map(|d| d.to_string()).collect(),
-        numerics: cell.numerics,
-        shape: vec![count],
-        params: cell.operation.family().params(draw, cell),
-        inputs: inputs.collect(),
-        dst: LayoutSpec::contiguous(1),
-    })
-}
-
 /// Returns the case with the given index.
 pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
-    if index == HARD
-        && let Some(case) = hard_case(&mut Draw::new(seed, cell, index), cell)
-    {
+    if let Some(case) = fixed::case(seed, cell, index) {
         return case;
     }
     let (mut draw, plan) = (Draw::new(seed, cell, index), Plan::new(index));

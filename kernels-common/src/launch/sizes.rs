@@ -205,7 +205,7 @@ sizes! {
     QUANTIZED_INT_ROWS = Size::fixed("quantized.int_rows", 32);
     /// The most rows per matrix, if rows select their matrices, for which the kernel for few rows
     /// is faster.
-    QUANTIZED_CHOSEN_ROWS = Size::varying("quantized.chosen_rows");
+    QUANTIZED_CHOSEN_ROWS = Size::of_device("quantized.chosen_rows", 4);
     /// The most rows of the result for which each thread block quantizes its own activations.
     QUANTIZED_OWN_ROWS = Size::fixed("quantized.own_rows", 8);
     /// The most rows of a matrix in one launch.

@@ -6,7 +6,7 @@ mod params;
 use super::Family;
 use crate::case::{Dist, LayoutKind, LayoutSpec, Params, Values, scalar_from_bits};
 use crate::cells::Cell;
-use crate::generate::{DST_KINDS, Draw, Drawn, Plan, layout, shape, values};
+use crate::generate::{DST_KINDS, Draw, Drawn, Fixed, Plan, layout, shape, values};
 use isobit_hal::{Affine, Clamp, DType, Elu, Op, Powf};
 
 pub(super) struct ElementwiseFamily;
@@ -91,6 +91,14 @@ impl Family for ElementwiseFamily {
             })
             .collect();
         (dims, params::listed(op, index), layouts)
+    }
+
+    /// Turned matrices of whole vectors that are no whole tiles.
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        let shape = [[2, 48, 80], [1, 272, 16]].get(nth as usize).filter(|_| *cell.operation.op() == Op::Copy)?;
+        let mut turned = LayoutSpec::contiguous(3);
+        (turned.0[1].order, turned.0[2].order) = (2, 1);
+        Some(Fixed { layout: Some((0, turned)), ..Fixed::new(shape, &[Dist::LogUniform]) })
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {

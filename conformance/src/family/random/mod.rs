@@ -8,8 +8,10 @@ use super::{Family, Named, VendorCall};
 use crate::case::Params;
 use crate::cells::Cell;
 use crate::compare::Comparison;
-use crate::generate::{Draw, Drawn, Plan, layout, shape};
-use isobit_hal::{Op, RandNormal, RandUniform};
+use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape};
+use crate::hard;
+use crate::schema::Class;
+use isobit_hal::{DType, Op, RandNormal, RandUniform};
 
 pub(super) struct RandomFamily;
 
@@ -95,6 +97,18 @@ impl Family for RandomFamily {
         let params = params.with("seed", &halves(seed)).with("offset", &halves(offset));
         let dst = layout::draw(draw, &dims, plan.dst, plan.combine, false);
         (dims, Some(Params::Named(params)), vec![Some(dst)])
+    }
+
+    /// The positions of normal numbers at which the most roundings matter.
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        let is_normal = matches!(cell.operation.op(), Op::RandNormal(_)) && cell.class() != Class::Vendor;
+        if !is_normal || nth != 0 || cell.dtypes != [DType::F32] {
+            return None;
+        }
+        let [block, count] = hard::of_function("rand_normal", DType::F32).first()?[..] else { return None };
+        let params = Named::default().with("mean", &[0.0]).with("std", &[1.0]);
+        let params = params.with("seed", &halves(0)).with("offset", &halves(4 * block));
+        Some(Fixed::new(&[count as usize], &[]).with(Params::Named(params)))
     }
 
     fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {

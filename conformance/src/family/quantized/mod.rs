@@ -6,10 +6,12 @@
 //! product, `[experts, tokens, top, rows, blocks of k, n]` for a product by experts, where rows is
 //! 1 for one row of activations per token and 2 for one per chosen expert.
 
+mod fixed;
+
 use super::{Family, layouts};
 use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
-use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
+use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape, values};
 use isobit_hal::{DType, GgmlDType, Op};
 
 pub(super) struct QuantizedFamily;
@@ -147,6 +149,11 @@ impl Family for QuantizedFamily {
         let dst = cell.operation.operand_dims(op, &shape, inputs);
         let layouts = layouts(draw, plan, &dims, &dst);
         (shape, Some(Params::None), layouts)
+    }
+
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        let index = format(cell.operation.op()).index() as u8;
+        fixed::of(cell, index, nth)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {

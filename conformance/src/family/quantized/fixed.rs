@@ -1,0 +1,39 @@
+//! The cases that every seed has: levels and scales that lie halfway, scales that are not finite,
+//! sums that underflow, and products by many experts, and by few with many rows each.
+
+use crate::case::Dist;
+use crate::cells::Cell;
+use crate::generate::Fixed;
+use isobit_hal::{DType, Op, QActivations};
+
+/// More than the threads that group rows by expert, one each.
+const MANY_EXPERTS: usize = 300;
+/// Tokens of which two experts get more than one tile of rows each.
+const MANY_TOKENS: usize = 150;
+
+pub(super) fn of(cell: &Cell, format: u8, nth: u64) -> Option<Fixed> {
+    let uniform = Dist::Uniform { scale: 2 };
+    let [blocks, edges] = [Dist::Blocks { format }, Dist::EdgeBlocks { format }];
+    let ids = |below| Dist::Ids { below, wild: false };
+    let float = |op: &Op| matches!(op, Op::QMatmul(q) if q.activations == QActivations::Float);
+    let fixed = match (cell.operation.op(), nth) {
+        (Op::Quantize(f), 0 | 1) => Fixed::new(&[4096 / f.block_size()], &[Dist::LevelTies { format }]),
+        (Op::Dequantize(_), 0) => Fixed::new(&[64], &[edges]),
+        // A tile with rows to spare. In the formats with blocks of 32, its last step has one block
+        // of two.
+        (Op::QMatmul(q), 0) => {
+            let k = if q.format.block_size() == 32 { 3 } else { 1 };
+            Fixed::new(&[40, k, 24], &[edges, uniform])
+        }
+        // One segment of products below the smallest number: the last one gives the sum its sign.
+        (op, 1) if float(op) && cell.dtypes[1] == DType::F32 => {
+            Fixed::new(&[3, 1, 33], &[blocks, Dist::Exponents { low: -149, high: -148 }])
+        }
+        (Op::QMatmulId(_), 0) => Fixed::new(&[MANY_EXPERTS, 9, 2, 1, 1, 3], &[blocks, uniform, ids(300)]),
+        (Op::QMatmulId(_), 1) => Fixed::new(&[2, MANY_TOKENS, 2, 2, 1, 5], &[blocks, uniform, ids(2)]),
+        // Only padding, beyond one tile.
+        (Op::QMatmulId(_), 2) => Fixed::new(&[2, MANY_TOKENS, 1, 1, 1, 5], &[blocks, uniform, ids(0)]),
+        _ => return None,
+    };
+    Some(fixed)
+}

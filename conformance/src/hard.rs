@@ -57,8 +57,8 @@ fn steps(f: Format) -> Vec<u64> {
     let mut bits = Vec::new();
     for exponent in -2..=f.significand as i32 + 1 {
         let power = power_of_two(exponent);
-        for point in [power, power + 0.5, power + 1.0, 1.5 * power, 2.0 * power - 0.5, 2.0 * power - 1.0] {
-            let at = f.near(point);
+        let points = [power, power + 0.5, power + 1.0, 1.5 * power, 2.0 * power - 0.5, 2.0 * power - 1.0];
+        for at in points.into_iter().filter(|&point| point > 0.0).map(|point| f.near(point)) {
             let near = [at - 1, at, at + 1].into_iter().filter(|&b| b < f.infinity());
             bits.extend(near.flat_map(|b| [b, b | f.sign()]));
         }

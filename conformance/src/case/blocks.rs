@@ -3,7 +3,8 @@
 
 use super::values::{below, format_at};
 use isobit_hal::GgmlDType;
-use rand_xoshiro::rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
 /// Returns the positions of the upper bytes of a format's scales, which contain sign and exponent.
 fn scale_bytes(format: GgmlDType) -> &'static [usize] {
@@ -50,7 +51,7 @@ pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u6
     let (block, place) = (i / format.block_bytes(), i % format.block_bytes());
     let (size, scales) = if format == GgmlDType::Q8K { (4, &[3][..]) } else { (2, scale_bytes(format)) };
     let Some(&top) = scales.iter().find(|&&top| (top + 1 - size..=top).contains(&place)) else { return ordinary };
-    let chosen = (block as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * top as u64 + 1) >> 56;
+    let chosen = Xoshiro256PlusPlus::seed_from_u64((block * 256 + top) as u64).next_u64() >> 56;
     let scale: u32 = match (chosen & 7, size) {
         (0 | 1, 4) => 0x7f80_0000,
         (0 | 1, _) => 0x7c00,

@@ -155,7 +155,9 @@ impl Family for IndexingFamily {
 
     /// A line of more tiles than a block sums at once, in one cell of the sorted paths.
     fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
-        let one = nth == 0 && *cell.operation.op() == Op::ScatterSet { dim: 0 } && cell.dtypes[..2] == [DType::F32, DType::U32];
+        let one = nth == 0
+            && *cell.operation.op() == Op::ScatterSet { dim: 0 }
+            && cell.dtypes[..2] == [DType::F32, DType::U32];
         let ids = Dist::Ids { below: 3, wild: false };
         let params = Params::Named(Named::default().with_sizes("dim", &[0]));
         one.then(|| Fixed::new(&[MANY_SOURCES, 3], &[Dist::Ramp, ids, Dist::LogUniform]).with(params))

@@ -33,19 +33,27 @@ impl Fixed {
     }
 }
 
+/// Returns the number among fixed cases that an index has, whether or not the cell has so many.
+fn number(index: u64) -> Option<u64> {
+    let distance = index.checked_sub(HARD)?;
+    distance.is_multiple_of(EVERY).then_some(distance / EVERY)
+}
+
+/// Whether the case of a cell with an index is one that its family fixes.
+pub(crate) fn is_fixed(cell: &Cell, index: u64) -> bool {
+    number(index).is_some_and(|nth| cell.operation.family().fixed(cell, nth).is_some())
+}
+
 /// Returns the fixed case of a cell with an index, if it has one.
 pub(super) fn case(seed: u64, cell: &Cell, index: u64) -> Option<Case> {
-    let nth = index.checked_sub(HARD)?;
-    if nth % EVERY != 0 {
-        return None;
-    }
+    let nth = number(index)?;
     let draw = &mut Draw::new(seed, cell, index);
     if nth == 0
         && let Some(case) = hard_case(draw, cell)
     {
         return Some(case);
     }
-    let fixed = cell.operation.family().fixed(cell, nth / EVERY)?;
+    let fixed = cell.operation.family().fixed(cell, nth)?;
     let op = cell.operation.with_params(&cell.dtypes, &fixed.params);
     let layout = |operand: usize| match &fixed.layout {
         Some((of, layout)) if *of == operand => layout.clone(),

@@ -13,7 +13,7 @@ pub(crate) mod values;
 use crate::case::{Case, Input, LayoutKind, LayoutSpec};
 use crate::cells::Cell;
 pub use fixed::HARD;
-pub(crate) use fixed::Fixed;
+pub(crate) use fixed::{Fixed, is_fixed};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 

@@ -1,6 +1,7 @@
 //! The command line, and the order in which mutants run.
 
-use crate::host::{Build, Copy};
+use crate::cargo::Build;
+use crate::host::Copy;
 use crate::kernels::Bench;
 use crate::list::{self, Class, Mutant};
 use crate::outcome::{Outcome, Verdict};
@@ -248,12 +249,11 @@ fn run_kernels(bench: &Bench, mutants: &[&Mutant], jobs: usize, progress: &Progr
 /// of one file follow each other, so that little is built.
 fn run_host(bench: &Bench, cargo: &Build, mutants: &[&Mutant], progress: &Progress) -> Result<()> {
     let mut copy = Copy::new(bench, cargo)?;
-    copy.prove(mutants)?;
     let mut mutants = mutants.to_vec();
     mutants.sort_by_key(|m| (m.class(), m.file.clone()));
     for mutant in mutants {
         let began = Instant::now();
-        let run = || -> Result<Outcome> {
+        let mut run = || -> Result<Outcome> {
             let on_device = mutant.kernel_source().map(|source| bench.kernel(mutant, source)).transpose()?;
             match on_device {
                 None | Some(Outcome::Survived) => copy.run(mutant),

@@ -2,19 +2,22 @@
 //! builds are incremental and nobody's files change. The copy is made to match the checkout before
 //! each mutant, also after an interrupted run.
 
+use crate::cargo::{Build, changes_simulators, has_run_tests, no_run, refused, tail};
 use crate::kernels::Bench;
 use crate::list::{Class, Mutant};
 use crate::outcome::{By, Kill, Outcome};
-use crate::process;
+use crate::process::{self, Ended};
+use crate::seed;
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The most time for a build.
+/// The most time for a build, and for a test command that has not run without a mutant.
 const BUILD: Duration = Duration::from_secs(2 * 60 * 60);
+const UNKNOWN: Duration = Duration::from_secs(30 * 60);
 /// The least limit of a test command; it is longer if the command took long without a mutant.
 const TEST: Duration = Duration::from_secs(180);
 const TEST_TIMES: u32 = 6;
@@ -29,42 +32,8 @@ pub struct Copy<'a> {
     log: PathBuf,
     /// The cargo arguments that select what is built, and the features of all packages.
     build: &'a Build,
-    /// How long each test command took without a mutant.
-    took: std::collections::BTreeMap<String, Duration>,
-}
-
-/// How cargo builds the suite.
-#[derive(Debug, Clone, Default)]
-pub struct Build {
-    /// The arguments that select the packages of the suite.
-    pub selection: Vec<String>,
-    /// The features of all packages, as `package/feature`.
-    pub features: Vec<String>,
-    /// A package that gives every build the same features.
-    pub unite: String,
-}
-
-impl Build {
-    /// Returns the `--features` of some packages.
-    fn features_of(&self, packages: &[&str]) -> Vec<String> {
-        let chosen = self.features.iter().filter(|f| packages.iter().any(|p| f.split('/').next() == Some(p)));
-        let chosen: Vec<&str> = chosen.map(String::as_str).collect();
-        if chosen.is_empty() { Vec::new() } else { vec!["--features".into(), chosen.join(",")] }
-    }
-
-    /// Returns the arguments of cargo for a mutant's test command.
-    fn test(&self, arguments: &str) -> Vec<String> {
-        let words: Vec<&str> = arguments.split_whitespace().collect();
-        let packages: Vec<&str> =
-            words.windows(2).filter(|w| w[0] == "-p" || w[0] == "--package").map(|w| w[1]).collect();
-        let mut all = vec!["test".to_string()];
-        if !self.unite.is_empty() {
-            all.extend(["--package".into(), self.unite.clone()]);
-        }
-        all.extend(self.features_of(&packages));
-        all.extend(words.into_iter().map(str::to_string));
-        all
-    }
+    /// The test commands that ran without a mutant: how long they took, or why they failed.
+    proved: BTreeMap<String, std::result::Result<Duration, String>>,
 }
 
 impl<'a> Copy<'a> {
@@ -76,32 +45,41 @@ impl<'a> Copy<'a> {
         let (root, target) = (bench.work.join("checkout"), bench.work.join("target"));
         std::fs::create_dir_all(&root).with_context(|| format!("cannot create {}", root.display()))?;
         let log = bench.work.join("host.txt");
-        let copy = Self { bench, root, target, log, build, took: Default::default() };
-        copy.renew()?;
+        let is_new = !target.exists();
+        let copy = Self { bench, root, target, log, build, proved: BTreeMap::new() };
+        let files = copy.renew(is_new)?;
+        if let Some(built) = copy.bench.suite.program.ancestors().nth(2) {
+            seed::seed(&copy.bench.root, &files, built, &copy.target)?;
+        }
         Ok(copy)
     }
 
-    /// Makes the copy match the checkout. Files that match already keep their times, so cargo does
-    /// not build them again.
-    fn renew(&self) -> Result<()> {
+    /// Makes the copy match the checkout, and returns its files. Files that match already keep their
+    /// times, so cargo does not build them again. Where nothing was built yet, all files have the
+    /// times of the checkout, and what is built there counts here.
+    fn renew(&self, is_new: bool) -> Result<BTreeSet<PathBuf>> {
         let files = listed(&self.bench.root)?;
         for file in &files {
             let (from, to) = (self.bench.root.join(file), self.root.join(file));
             // A file that was deleted and not committed is still listed.
             let Ok(bytes) = std::fs::read(&from) else { continue };
-            if std::fs::read(&to).is_ok_and(|old| old == bytes) {
+            if !is_new && std::fs::read(&to).is_ok_and(|old| old == bytes) {
                 continue;
             }
             let folder = to.parent().context("a file has a folder")?;
             std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-            std::fs::copy(&from, &to).with_context(|| format!("cannot write {}", to.display()))?;
+            if is_new {
+                seed::copy(&from, &to)?;
+            } else {
+                std::fs::write(&to, bytes).with_context(|| format!("cannot write {}", to.display()))?;
+            }
         }
         for old in walk(&self.root) {
             if !old.strip_prefix(&self.root).is_ok_and(|name| files.contains(name)) {
                 std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
             }
         }
-        Ok(())
+        Ok(files)
     }
 
     fn cargo(&self) -> Command {
@@ -111,15 +89,17 @@ impl<'a> Copy<'a> {
         command
     }
 
-    /// Builds the suite. Returns the compiler's reason if it refuses.
-    fn build(&self) -> Result<std::result::Result<Suite, String>> {
-        let mut build = self.cargo();
-        build.arg("build").args(&self.build.selection).args(self.build.features_of(&["isobit-conformance"]));
-        let ended = process::run(&mut build, &self.log, BUILD)?;
+    /// Builds what runs the cells of a mutant of a file. Returns the compiler's reason if it refuses.
+    fn build(&self, file: &str) -> Result<std::result::Result<Suite, String>> {
+        let ended = process::run(self.cargo().args(self.build.suite(file)), &self.log, BUILD)?;
         if ended.code != Some(0) {
             return refused(&ended.printed).map(Err);
         }
         let programs = self.target.join("debug");
+        let built = Suite { program: programs.join("isobit-conformance"), ..self.bench.suite.clone() };
+        if !changes_simulators(file) {
+            return Ok(Ok(built));
+        }
         let mut install = Command::new(programs.join("isobit-simgpu-install"));
         install.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
         let ended = process::run(&mut install, &self.log, BUILD)?;
@@ -127,33 +107,7 @@ impl<'a> Copy<'a> {
         let (Some(0), Some(folder)) = (ended.code, folder) else {
             bail!("the simulated GPUs of {} cannot be installed:\n{}", self.root.display(), ended.printed);
         };
-        let cache = self.bench.suite.cache.clone();
-        Ok(Ok(Suite { program: programs.join("isobit-conformance"), simulators: folder.into(), cache }))
-    }
-
-    /// Runs every test command of the mutants without a mutant.
-    ///
-    /// # Errors
-    /// Fails if a command fails: what kills a mutant must pass without it.
-    pub fn prove(&mut self, mutants: &[&Mutant]) -> Result<()> {
-        let commands: BTreeSet<&String> = mutants.iter().flat_map(|m| &m.tests).collect();
-        for (i, arguments) in commands.iter().enumerate() {
-            eprintln!("without a mutant, {} of {}: cargo test {arguments}", i + 1, commands.len());
-            let compile = process::run(self.cargo().args(no_run(&self.build.test(arguments))), &self.log, BUILD)?;
-            let began = Instant::now();
-            let ended = process::run(self.cargo().args(self.build.test(arguments)), &self.log, BUILD)?;
-            if compile.code != Some(0) || ended.code != Some(0) {
-                bail!(
-                    "`cargo test {arguments}` fails without any mutant:\n{}",
-                    tail(if compile.code == Some(0) { &ended.printed } else { &compile.printed })
-                );
-            }
-            if !has_run_tests(&ended.printed) {
-                bail!("`cargo test {arguments}` runs no test: correct the entry");
-            }
-            self.took.insert((*arguments).clone(), began.elapsed());
-        }
-        Ok(())
+        Ok(Ok(Suite { simulators: folder.into(), ..built }))
     }
 
     /// Runs a mutant: its cells, then its tests.
@@ -161,87 +115,102 @@ impl<'a> Copy<'a> {
     /// # Errors
     /// Fails if a file cannot be written, a program does not start, or what the mutant fails also
     /// fails without it.
-    pub fn run(&self, mutant: &Mutant) -> Result<Outcome> {
-        self.renew()?;
+    pub fn run(&mut self, mutant: &Mutant) -> Result<Outcome> {
+        self.renew(false)?;
         let file = self.root.join(&mutant.file);
         let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let write =
+            |text: &str| std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()));
         let changed = mutant.applied_to(&text)?;
-        std::fs::write(&file, changed).with_context(|| format!("cannot write {}", file.display()))?;
-        let outcome = self.outcome(mutant);
-        std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        write(&changed)?;
+        let outcome = self.run_cells(mutant).and_then(|outcome| match outcome {
+            Outcome::Survived => self.run_tests(mutant, &|with| write(if with { &changed } else { &text })),
+            other => Ok(other),
+        });
+        write(&text)?;
         outcome
     }
 
-    fn outcome(&self, mutant: &Mutant) -> Result<Outcome> {
+    fn run_cells(&self, mutant: &Mutant) -> Result<Outcome> {
         // A device has run the cells of a kernel already.
-        if !mutant.ops.is_empty() && (mutant.class() != Class::Kernels || mutant.clang_only) {
-            let suite = match self.build()? {
-                Ok(suite) => suite,
-                Err(message) => return Ok(Outcome::DoesNotCompile { message }),
-            };
-            let devices = self.bench.device_names();
-            match self.bench.cells(mutant, (&suite, &devices), None, &self.bench.work.join("host"))? {
-                Outcome::Survived => {}
-                // Kernels are compiled by the build; a user's kernel is part of the suite.
-                other => return Ok(other),
-            }
+        if mutant.ops.is_empty() || (mutant.class() == Class::Kernels && !mutant.clang_only) {
+            return Ok(Outcome::Survived);
         }
+        let suite = match self.build(&mutant.file)? {
+            Ok(suite) => suite,
+            Err(message) => return Ok(Outcome::DoesNotCompile { message }),
+        };
+        // Kernels are compiled by the build; a user's kernel is part of the suite.
+        let devices = self.bench.device_names();
+        self.bench.cells(mutant, (&suite, &devices), None, &self.bench.work.join("host"))
+    }
+
+    /// Runs the tests of a mutant. `plant` writes the file with the mutant or without it.
+    fn run_tests(&mut self, mutant: &Mutant, plant: &dyn Fn(bool) -> Result<()>) -> Result<Outcome> {
         for arguments in &mutant.tests {
-            let arguments_of_cargo = self.build.test(arguments);
-            let compile = process::run(self.cargo().args(no_run(&arguments_of_cargo)), &self.log, BUILD)?;
-            if compile.code != Some(0) {
-                return refused(&compile.printed).map(|message| Outcome::DoesNotCompile { message });
-            }
-            let limit = self.took.get(arguments).map_or(TEST, |took| TEST.max(*took * TEST_TIMES));
-            let ended = process::run(self.cargo().args(&arguments_of_cargo), &self.log, limit)?;
-            if ended.code == Some(0) {
-                continue;
-            }
-            let failed = ended.printed.lines().find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
-            let check = failed.map_or_else(|| format!("cargo test {arguments}"), str::to_string);
-            let by = if ended.hung { By::Hang } else { By::Test };
-            let panicked = ended.printed.lines().skip_while(|line| !line.contains("panicked at")).nth(1);
-            let message = match (by, panicked) {
-                (By::Hang, _) => format!("no end within {} s", limit.as_secs()),
-                (_, Some(said)) => said.to_string(),
-                _ => ended.printed.lines().last().unwrap_or_default().to_string(),
+            let limit = match self.proved.get(arguments) {
+                Some(Ok(took)) => TEST.max(*took * TEST_TIMES),
+                _ => UNKNOWN,
             };
-            return Ok(Outcome::Killed(Kill { by, device: None, check, message }));
+            let ended = match self.test(arguments, limit)? {
+                Ok(ended) => ended,
+                Err(compile) => return refused(&compile).map(|message| Outcome::DoesNotCompile { message }),
+            };
+            if ended.code == Some(0) {
+                if has_run_tests(&ended.printed) {
+                    continue;
+                }
+                return Ok(Outcome::NotRun { message: format!("`cargo test {arguments}` runs no test") });
+            }
+            // A kill counts if the same tests pass without the mutant.
+            if !self.proved.contains_key(arguments) {
+                plant(false)?;
+                let passed = self.prove(arguments)?;
+                self.proved.insert(arguments.clone(), passed);
+                plant(true)?;
+            }
+            if let Some(Err(said)) = self.proved.get(arguments) {
+                let message = format!("`cargo test {arguments}` fails without any mutant: {said}");
+                return Ok(Outcome::NotRun { message });
+            }
+            return Ok(Outcome::Killed(kill(arguments, &ended, limit)));
         }
         Ok(Outcome::Survived)
     }
-}
 
-/// Returns the arguments that only build the tests.
-fn no_run(arguments: &[String]) -> Vec<String> {
-    let own = arguments.iter().take_while(|a| *a != "--").cloned();
-    own.chain(["--no-run".to_string()]).collect()
-}
-
-/// Whether a test has run, rather than none by that name.
-fn has_run_tests(printed: &str) -> bool {
-    let counts = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. ")?.split(' ').next());
-    counts.filter_map(|n| n.parse::<u64>().ok()).any(|n| n > 0)
-}
-
-/// Returns why the compiler refuses.
-///
-/// # Errors
-/// Fails if the output has no error of the compiler: the build then failed for another reason.
-fn refused(printed: &str) -> Result<String> {
-    let error = printed.lines().find(|line| line.starts_with("error[E") || line.starts_with("error: "));
-    match error {
-        // A full disk or a missing tool is no property of the mutant.
-        Some(error) if !error.contains("failed to run custom build command") || printed.contains(".cu") => {
-            Ok(error.to_string())
+    /// Runs a test command. Returns what the compiler printed if it does not compile.
+    fn test(&self, arguments: &str, limit: Duration) -> Result<std::result::Result<Ended, String>> {
+        let arguments = self.build.test(arguments);
+        let compile = process::run(self.cargo().args(no_run(&arguments)), &self.log, BUILD)?;
+        if compile.code != Some(0) {
+            return Ok(Err(compile.printed));
         }
-        _ => bail!("a build failed, and not because of the code:\n{}", tail(printed)),
+        process::run(self.cargo().args(&arguments), &self.log, limit).map(Ok)
+    }
+
+    /// Runs a test command without a mutant. Returns how long it took, or why it fails.
+    fn prove(&self, arguments: &str) -> Result<std::result::Result<Duration, String>> {
+        eprintln!("without a mutant: cargo test {arguments}");
+        let began = Instant::now();
+        Ok(match self.test(arguments, BUILD)? {
+            Ok(ended) if ended.code == Some(0) => Ok(began.elapsed()),
+            Ok(ended) => Err(tail(&ended.printed)),
+            Err(compile) => Err(tail(&compile)),
+        })
     }
 }
 
-fn tail(printed: &str) -> String {
-    let lines: Vec<&str> = printed.lines().collect();
-    lines[lines.len().saturating_sub(30)..].join("\n")
+/// Describes what a failed test command found.
+fn kill(arguments: &str, ended: &Ended, limit: Duration) -> Kill {
+    let failed = ended.printed.lines().find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
+    let check = failed.map_or_else(|| format!("cargo test {arguments}"), str::to_string);
+    let panicked = ended.printed.lines().skip_while(|line| !line.contains("panicked at")).nth(1);
+    if ended.hung {
+        let message = format!("no end within {} s", limit.as_secs());
+        return Kill { by: By::Hang, device: None, check, message };
+    }
+    let message = panicked.or(ended.printed.lines().last()).unwrap_or_default().to_string();
+    Kill { by: By::Test, device: None, check, message }
 }
 
 /// Returns the files of a checkout that git tracks or would track.
@@ -272,37 +241,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_command_has_the_features_of_its_packages() {
-        let build = Build {
-            selection: Vec::new(),
-            features: ["isobit-kernels/cuda", "isobit-kernels/rocm", "isobit/cuda"].map(str::to_string).into(),
-            unite: "isobit-features".into(),
-        };
-        let words = build.test("-p isobit-kernels --lib pool -- --exact");
-        let expected = "test --package isobit-features --features isobit-kernels/cuda,isobit-kernels/rocm \
-                        -p isobit-kernels --lib pool -- --exact";
-        assert_eq!(words.join(" "), expected);
-        assert_eq!(no_run(&words).last().unwrap(), "--no-run");
-        assert!(!no_run(&words).contains(&"--exact".to_string()));
-        assert_eq!(build.test("-p isobit-hal").join(" "), "test --package isobit-features -p isobit-hal");
-    }
-
-    #[test]
-    fn only_the_code_is_to_blame_for_what_does_not_compile() {
-        let typed = "   Compiling a v0.1.0\nerror[E0308]: mismatched types\n --> src/lib.rs:1";
-        assert_eq!(refused(typed).unwrap(), "error[E0308]: mismatched types");
-        let disk = "error: failed to run custom build command for `x`\nNo space left on device";
-        assert!(refused(disk).unwrap_err().to_string().contains("No space left"));
-        assert!(refused("killed").is_err());
-    }
-
-    #[test]
-    fn a_command_that_selects_no_test_is_noticed() {
-        assert!(has_run_tests("test a ... ok\ntest result: ok. 1 passed; 0 failed"));
-        assert!(!has_run_tests("running 0 tests\ntest result: ok. 0 passed; 0 failed; 3 filtered out"));
-    }
-
-    #[test]
     fn the_copy_follows_the_checkout_and_keeps_the_times_of_what_matches() {
         let folder = tempfile::tempdir().unwrap();
         let (root, work) = (folder.path().join("checkout"), folder.path().join("work"));
@@ -321,7 +259,7 @@ mod tests {
         // An interrupted run leaves a mutant behind.
         std::fs::write(copied.join("src/a.rs"), "mutant").unwrap();
         std::fs::write(copied.join("left.rs"), "").unwrap();
-        copy.renew().unwrap();
+        copy.renew(false).unwrap();
         assert_eq!(std::fs::read_to_string(copied.join("src/a.rs")).unwrap(), "one");
         assert!(!copied.join("left.rs").exists());
         assert_eq!(time("b.rs"), before);

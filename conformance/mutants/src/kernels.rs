@@ -3,7 +3,7 @@
 use crate::list::Mutant;
 use crate::outcome::{Kill, Outcome};
 use crate::suite::{Failed, GROUP, Ran, Selection, Suite};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -80,7 +80,7 @@ impl Bench {
         for stage in stages {
             match suite.run(&stage, &out.join("report"))? {
                 Ran::Passed => {}
-                Ran::Failed(failed) => return self.kill(mutant, &stage, failed, out),
+                Ran::Failed(failed) => return self.kill(&stage, failed, out),
                 // It may be text that this device's compiler does not see in another way.
                 Ran::DoesNotCompile(message) => refused = refused.or(Some(message)),
                 Ran::CouldNotRun(message) if self.is_sound(&stage, out)? => {
@@ -95,18 +95,15 @@ impl Bench {
     }
 
     /// A kill counts if the same cell passes without the mutant.
-    fn kill(&self, mutant: &Mutant, stage: &Selection<'_>, failed: Failed, out: &Path) -> Result<Outcome> {
+    fn kill(&self, stage: &Selection<'_>, failed: Failed, out: &Path) -> Result<Outcome> {
         let (op, dtypes) = &failed.cell;
         let ops = if op.is_empty() { stage.ops.to_vec() } else { vec![op.clone()] };
         let dtypes = if dtypes.is_empty() { Vec::new() } else { vec![dtypes.clone()] };
         let same = Selection { ops: &ops, dtypes: &dtypes, ..*stage };
         if !self.is_sound(&same, out)? {
-            bail!(
-                "{} fails on {} without any mutant, so a failure of {} means nothing: repair it first",
-                failed.kill.check,
-                stage.device,
-                mutant.id
-            );
+            let Failed { kill: Kill { check, .. }, .. } = failed;
+            let message = format!("{check} fails on {} without any mutant: repair it first", stage.device);
+            return Ok(Outcome::NotRun { message });
         }
         Ok(Outcome::Killed(failed.kill))
     }

@@ -5,6 +5,7 @@
 //! [`kernels`] and [`host`] run a mutant, [`results`] keeps what was found, and [`report`] writes
 //! the tables.
 
+pub mod cargo;
 pub mod cli;
 pub mod host;
 pub mod kernels;
@@ -13,6 +14,7 @@ pub mod outcome;
 pub mod process;
 pub mod report;
 pub mod results;
+pub mod seed;
 pub mod suite;
 pub mod touched;
 

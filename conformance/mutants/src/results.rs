@@ -54,6 +54,10 @@ impl Results {
         let mut known = HashMap::new();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
             let is_kill = matches!(line.outcome, Outcome::Killed(_));
+            // Its entry was wrong, or the sources.
+            if matches!(line.outcome, Outcome::NotRun { .. }) {
+                continue;
+            }
             if (line.build == build && line.devices == devices) || (keep_kills && is_kill) {
                 known.insert(line.mutant.clone(), line);
             }

@@ -164,6 +164,10 @@ fn each_breach_of_the_contract_is_seen() {
         assert!(bad.iter().any(|b| b.contains(what)), "{what} is not in {bad:?}");
     }
     assert!(!sample().passed());
+    // No count includes a trap.
+    let mut trapped = clean();
+    trapped.findings.push(Finding { kind: "fault".into(), device: "sim-cuda".into(), ..Default::default() });
+    assert!(!trapped.passed());
     let mut inexact = clean();
     inexact.results[0].bit_exact = false;
     assert!(violations(&json(&inexact), &[])[0].contains("not bit exact"));

@@ -191,6 +191,14 @@ mod tests {
         assert!(!agrees_f32(&squares, half.to_f32()));
     }
 
+    /// One product has one rounding, so the bound is half an ulp of f32 and not an ulp.
+    #[test]
+    fn a_single_product_is_held_to_half_an_ulp() {
+        let p = product(&[1.0], &[1.0]);
+        assert!(agrees_f32(&p, 1.0) && agrees_f32(&p, 1.0 - f32::EPSILON / 2.0));
+        assert!(!agrees_f32(&p, 1.0 + f32::EPSILON) && !agrees_f32(&p, 1.0 - f32::EPSILON));
+    }
+
     #[test]
     fn f64_is_held_to_more_than_f64() {
         // 1e16 + 1 - 1e16 is 1. Naive summation gives 0, which is within gamma_3 of the magnitudes,

@@ -22,6 +22,13 @@ pub fn min_rank(kind: LayoutKind) -> usize {
 /// smallest rank, the layout is contiguous.
 pub fn draw(draw: &mut Draw, dims: &[usize], kind: LayoutKind, combine: bool, input: bool) -> LayoutSpec {
     let mut spec = LayoutSpec::contiguous(dims.len());
+    if let Some(each) = draw.pitch {
+        if dims.len() > 1 && kind == LayoutKind::Transposed {
+            swap_order(&mut spec, [dims.len() - 2, dims.len() - 1]);
+        }
+        pitch(dims, &mut spec, each);
+        return spec;
+    }
     apply(draw, dims, kind, &mut spec);
     if combine && kind != LayoutKind::Contiguous && draw.chance(60) {
         let more = draw.one_of(&LayoutKind::ALL);
@@ -69,7 +76,7 @@ fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, spec: &mut LayoutSpe
             // Gaps after every dimension, none of which merges with its neighbour.
             spec.0.iter_mut().for_each(|d| d.after = 1);
         }
-        LayoutKind::Narrowed if draw.chance(30) && pitch(draw, dims, spec) => {}
+        LayoutKind::Narrowed if draw.chance(30) && drawn_pitch(draw, dims, spec) => {}
         LayoutKind::Narrowed => {
             for _ in 0..rounds {
                 let d = some_dim(draw, dims);
@@ -87,11 +94,16 @@ fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, spec: &mut LayoutSpe
     }
 }
 
-/// Pads rows that are no whole number of vectors, so that each begins at an aligned address and
+fn drawn_pitch(draw: &mut Draw, dims: &[usize], spec: &mut LayoutSpec) -> bool {
+    let each = draw.one_of(&[4usize, 8, 16, 32, 64, 128]);
+    pitch(dims, spec, each)
+}
+
+/// Pads rows that are no multiple of `each` elements, so that each begins at an aligned address and
 /// ends raggedly, as images and matrices of libraries do. Returns whether it did.
-fn pitch(draw: &mut Draw, dims: &[usize], spec: &mut LayoutSpec) -> bool {
-    let row = (0..dims.len()).max_by_key(|&d| spec.0[d].order).expect("there is a dimension");
-    let (size, each) = (dims[row], draw.one_of(&[4usize, 8, 16, 32, 64, 128]));
+fn pitch(dims: &[usize], spec: &mut LayoutSpec, each: usize) -> bool {
+    let Some(row) = (0..dims.len()).max_by_key(|&d| spec.0[d].order) else { return false };
+    let size = dims[row];
     let rows: usize = (0..dims.len()).filter(|&d| d != row).map(|d| dims[d]).product();
     let pitch = size.next_multiple_of(each);
     let pays = spec.0[row].step == 1 && !spec.0[row].broadcast && size > 0 && pitch > size;

@@ -18,7 +18,12 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// Draws values from strategies, in order.
-pub(crate) struct Draw(TestRunner);
+pub(crate) struct Draw {
+    runner: TestRunner,
+    /// The number of elements of which the rows of every operand occupy a multiple, in a case whose
+    /// operands are padded alike.
+    pitch: Option<usize>,
+}
 
 impl Draw {
     fn new(seed: u64, cell: &Cell, index: u64) -> Self {
@@ -32,11 +37,11 @@ impl Draw {
         hash.update(name.as_bytes());
         hash.update(&index.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, hash.finalize().as_bytes());
-        Self(TestRunner::new_with_rng(Config::default(), rng))
+        Self { runner: TestRunner::new_with_rng(Config::default(), rng), pitch: None }
     }
 
     pub(crate) fn pick<S: Strategy>(&mut self, strategy: S) -> S::Value {
-        strategy.new_tree(&mut self.0).expect("no strategy here rejects values").current()
+        strategy.new_tree(&mut self.runner).expect("no strategy here rejects values").current()
     }
 
     pub(crate) fn chance(&mut self, percent: u32) -> bool {
@@ -76,6 +81,10 @@ impl Plan {
     }
 }
 
+/// The distance between the cases whose operands are padded alike, and the first of them. A kernel
+/// takes such rows as whole vectors only if it forgets their ragged ends.
+const PITCHED: (u64, u64) = (12, 10);
+
 /// Returns the case with the given index.
 pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
     if let Some(case) = fixed::case(seed, cell, index) {
@@ -83,6 +92,9 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
     }
     let (mut draw, plan) = (Draw::new(seed, cell, index), Plan::new(index));
     let draw = &mut draw;
+    if index % PITCHED.0 == PITCHED.1 {
+        draw.pitch = Some(draw.one_of(&[16, 32, 64]));
+    }
     let family = cell.operation.family();
     let (shape, params, layouts) = family.draw(draw, cell, &plan, index);
     let op = match &params {

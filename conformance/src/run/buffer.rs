@@ -173,3 +173,27 @@ pub fn pack(dtype: DType, bits: &[u64]) -> Vec<u8> {
             .collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stray_write_shows_over_either_poison() {
+        let mut spec = LayoutSpec::contiguous(1);
+        spec.0[0].after = 1;
+        let buffer = Buffer::new(DType::F32, &spec, &[3], None);
+        let gap = GUARD + 3;
+        for poison in POISONS {
+            let before = buffer.bytes(poison);
+            let written = |element: usize| {
+                let mut after = before.clone();
+                after[element * 4] ^= 1;
+                buffer.stray(&before, &after)
+            };
+            assert_eq!(written(GUARD), None, "an element of the layout");
+            assert_eq!(written(gap), Some(gap), "after {poison:#x}");
+            assert_eq!(written(0), Some(0), "after {poison:#x}");
+        }
+    }
+}

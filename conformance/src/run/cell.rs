@@ -258,3 +258,31 @@ fn settle(out: &mut CellRun, exception: Option<&crate::cells::Exception>) {
         (true, _) => Status::Fail,
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::Exception;
+
+    /// A table that lists a cell as unsupported says nothing about wrong results.
+    #[test]
+    fn a_failure_is_expected_only_where_the_table_says_so() {
+        let cell = &Cell::all()[0];
+        let status = |failed, unsupported: Option<bool>| {
+            let mut run = CellRun::new(cell, "cpu", Reference::Cpu);
+            run.row.failed = failed;
+            let listed = unsupported.map(|unsupported| Exception {
+                driver: "cpu".into(),
+                unsupported,
+                reason: "a reason".into(),
+            });
+            settle(&mut run, listed.as_ref());
+            run.row.status
+        };
+        assert_eq!(status(0, None), Status::Pass);
+        assert_eq!(status(1, None), Status::Fail);
+        assert_eq!(status(1, Some(false)), Status::ExpectedFailure);
+        assert_eq!(status(1, Some(true)), Status::Fail);
+        assert_eq!(status(0, Some(false)), Status::UnexpectedPass);
+    }
+}

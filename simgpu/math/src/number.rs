@@ -114,3 +114,41 @@ macro_rules! narrow {
 }
 
 narrow!(f16, bf16);
+
+/// Rounds to the nearest number with ten mantissa bits, ties away from zero, as matrix units take
+/// f32 in the precision of TF32 (`cvt.rna.tf32.f32`).
+pub fn tf32(value: f32) -> f32 {
+    if !value.is_finite() {
+        return value;
+    }
+    // A carry goes into the exponent and gives the next power of two, or infinity.
+    f32::from_bits((value.to_bits() + 0x1000) & !0x1fff)
+}
+
+/// A number of single precision that is multiplied in the precision of TF32.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct Tf32(pub f32);
+
+impl Input<f32> for Tf32 {
+    #[inline]
+    fn widen(self) -> f32 {
+        tf32(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tf32_has_ten_bits() {
+        let step = 1.0 / 1024.0;
+        assert_eq!([tf32(1.0), tf32(1.0 + step), tf32(-1.0 - step)], [1.0, 1.0 + step, -1.0 - step]);
+        assert_eq!([tf32(1.0 + step / 2.0), tf32(-1.0 - step / 2.0)], [1.0 + step, -1.0 - step], "halfway");
+        assert_eq!(tf32(1.0 + step * 0.4999), 1.0);
+        assert_eq!(tf32(2.0 - step / 8.0), 2.0, "a carry");
+        assert_eq!(tf32(f32::MAX), f32::INFINITY);
+        assert!(tf32(f32::from_bits(0x7f80_0001)).is_nan() && tf32(f32::NEG_INFINITY) == f32::NEG_INFINITY);
+    }
+}

@@ -7,6 +7,7 @@ use crate::modes::Settings;
 use crate::types::*;
 use isobit_simgpu_library_common::{Access, CUDA};
 use isobit_simgpu_math::gemm::{Kernel, Product, Scalar};
+use isobit_simgpu_math::number::Tf32;
 use std::ffi::c_void;
 
 /// Alpha and beta: either their values, or the addresses that the stream reads them from.
@@ -34,7 +35,9 @@ pub(crate) unsafe fn multiply(handle: *mut c_void, arguments: &Arguments, what: 
 /// # Safety
 /// The requirements of [`multiply`].
 unsafe fn try_multiply(settings: &Settings, arguments: &Arguments, what: &'static str) -> Result<(), Status> {
-    let Some(kernel) = arguments.check()? else { return Ok(()) };
+    let Some(exact) = arguments.check()? else { return Ok(()) };
+    let is_tf32 = kernel::is_tf32(arguments, settings.math_mode);
+    let kernel = if is_tf32 { isobit_simgpu_math::gemm::kernel::<Tf32, f32, f32>() } else { exact };
     let cuda = CUDA.runtime().map_err(|_| NOT_INITIALIZED)?;
     let scalars = if settings.pointer_mode == CUBLAS_POINTER_MODE_DEVICE {
         Scalars::Device(arguments.scalars.map(|pointer| pointer.expose_provenance()))

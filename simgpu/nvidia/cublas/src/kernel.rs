@@ -38,6 +38,19 @@ pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
     }
 }
 
+/// Whether a product of single precision runs on the matrix units, which take its factors with the
+/// precision of TF32: the program allowed it for this product, or for all of a handle.
+pub(crate) fn is_tf32(arguments: &Arguments, math_mode: i32) -> bool {
+    let allowed = match arguments.compute {
+        CUBLAS_COMPUTE_32F_FAST_TF32 => true,
+        CUBLAS_COMPUTE_32F => {
+            math_mode & !CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION == CUBLAS_TF32_TENSOR_OP_MATH
+        }
+        _ => false,
+    };
+    allowed && [&arguments.a, &arguments.b, &arguments.c].iter().all(|operand| operand.datatype == CUDA_R_32F)
+}
+
 fn single(types: (i32, i32)) -> Option<Kernel> {
     match types {
         (CUDA_R_32F, CUDA_R_32F) => Some(kernel::<f32, f32, f32>()),

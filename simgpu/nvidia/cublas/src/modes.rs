@@ -10,7 +10,7 @@ pub(crate) struct Settings {
     pub(crate) stream: Stream,
     pub(crate) pointer_mode: c_int,
     atomics_mode: c_int,
-    math_mode: c_int,
+    pub(crate) math_mode: c_int,
 }
 
 impl Default for Settings {

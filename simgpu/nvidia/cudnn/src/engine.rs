@@ -4,6 +4,7 @@
 use crate::problem::{BFLOAT16, FLOAT, HALF, Problem};
 use crate::status::{NOT_SUPPORTED, Outcome, ensure, fail};
 use isobit_simgpu_math::convolution::{Pass, Tensor};
+use isobit_simgpu_math::number::tf32;
 use std::ffi::c_int;
 
 /// `CUDNN_NUMERICAL_NOTE_TENSOR_CORE`.
@@ -99,30 +100,9 @@ fn has_channels_last(tensor: &Tensor) -> bool {
     tensor.dims[1] == 1 || tensor.strides[1] == 1
 }
 
-/// Rounds to the nearest number with ten mantissa bits, ties away from zero, like
-/// `cvt.rna.tf32.f32`.
-fn tf32(value: f32) -> f32 {
-    if !value.is_finite() {
-        return value;
-    }
-    // A carry goes into the exponent and gives the next power of two, or infinity.
-    f32::from_bits((value.to_bits() + 0x1000) & !0x1fff)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tf32_has_ten_bits() {
-        let step = 1.0 / 1024.0;
-        assert_eq!([tf32(1.0), tf32(1.0 + step), tf32(-1.0 - step)], [1.0, 1.0 + step, -1.0 - step]);
-        assert_eq!([tf32(1.0 + step / 2.0), tf32(-1.0 - step / 2.0)], [1.0 + step, -1.0 - step], "halfway");
-        assert_eq!(tf32(1.0 + step * 0.4999), 1.0);
-        assert_eq!(tf32(2.0 - step / 8.0), 2.0, "a carry");
-        assert_eq!(tf32(f32::MAX), f32::INFINITY);
-        assert!(tf32(f32::from_bits(0x7f80_0001)).is_nan() && tf32(f32::NEG_INFINITY) == f32::NEG_INFINITY);
-    }
 
     #[test]
     fn numbers_are_places() {

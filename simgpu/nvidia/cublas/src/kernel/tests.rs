@@ -134,3 +134,21 @@ fn nothing_else_has_a_kernel() {
     let mixed = Arguments { b: Operand { datatype: CUDA_R_16F, ..plain.b }, ..plain };
     assert!(kernel_for(&mixed).is_none());
 }
+
+/// The manual: a handle in this mode uses TF32 for products of single precision, and one in the
+/// default mode does not, with or without the flag for reductions.
+#[test]
+fn tf32_is_used_where_a_product_or_its_handle_allows_it() {
+    let types = [CUDA_R_32F, CUDA_R_32F];
+    let uses = |[ab, c]: [i32; 2], compute, mode| is_tf32(&arguments([ab, c, compute]), mode);
+    let flag = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+    for mode in [CUBLAS_TF32_TENSOR_OP_MATH, CUBLAS_TF32_TENSOR_OP_MATH | flag] {
+        assert!(uses(types, CUBLAS_COMPUTE_32F, mode));
+        assert!(!uses(types, CUBLAS_COMPUTE_32F_PEDANTIC, mode));
+        assert!(!uses([CUDA_R_16F, CUDA_R_32F], CUBLAS_COMPUTE_32F, mode));
+    }
+    for mode in [CUBLAS_DEFAULT_MATH, CUBLAS_PEDANTIC_MATH, flag] {
+        assert!(!uses(types, CUBLAS_COMPUTE_32F, mode), "{mode}");
+        assert!(uses(types, CUBLAS_COMPUTE_32F_FAST_TF32, mode), "{mode}");
+    }
+}

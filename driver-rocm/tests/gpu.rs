@@ -6,7 +6,7 @@ mod simulated;
 
 use driver::{device, fails, works};
 use isobit_hal::{BackendDevice, BackendStorage, ErrorKind, Layout};
-use isobit_kernels::{Code, GpuRuntime, IMAGES, KERNELS, LaunchConfig, ModuleRuntime, Target};
+use isobit_kernels::{Code, CompilerRuntime, GpuRuntime, IMAGES, KERNELS, LaunchConfig, ModuleRuntime, Target};
 use isobit_rocm::{RocmDevice as Device, RocmStorage as Storage, device_count, devices};
 
 #[test]
@@ -58,4 +58,22 @@ fn a_query_of_unfinished_work_leaves_no_error() {
     // SAFETY: the call only reads the error; the library is open because a device is.
     assert_eq!(unsafe { (isobit_rocm::sys::Hip::get().unwrap().hipGetLastError)() }, isobit_rocm::sys::hipSuccess);
     assert!(twice.to_vec::<f32>().unwrap().iter().all(|&x| x == 2.0));
+}
+
+/// A wave has 64 lanes on CDNA, and HIP compiles for 32 on RDNA.
+#[test]
+fn waves_are_those_of_the_architecture() {
+    let Some(device) = device() else { return };
+    let info = device.info().unwrap();
+    let lanes = if info.arch.starts_with("gfx9") { 64 } else { 32 };
+    assert_eq!((info.warp_size, info.limits.unwrap().warp_size), (lanes, lanes as u32), "{}", info.arch);
+}
+
+/// HIPRTC's own version stays the same over releases, so compiled code is kept for the version of
+/// the runtime and the file as well.
+#[test]
+fn the_compiler_is_named_with_its_runtime_and_its_file() {
+    let Some(device) = device() else { return };
+    let name = device.runtime().compiler().unwrap();
+    assert!(name.starts_with("HIPRTC ") && name.contains(", HIP ") && name.contains(".so"), "{name}");
 }

@@ -36,17 +36,23 @@ impl Family for ReduceFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let is_tall = index % 16 == 9;
-        let (mut dims, reduced) = match index % 8 {
-            6 => long(draw),
+        let (many, is_tall) = (index % 32 == MANY_AXES, index % 16 == 9);
+        let (mut dims, reduced) = match index {
+            _ if many => all_of_many(draw, index),
             _ if is_tall => (tall(draw), vec![0]),
+            i if i % 8 == 6 => long(draw),
             _ => short(draw, plan),
         };
         if function(cell.operation.op()).needs_elements() {
             reduced.iter().for_each(|&d| dims[d] = dims[d].max(1));
         }
-        let kind = if is_tall { LayoutKind::Contiguous } else { plan.input };
-        let src = layout::draw(draw, &dims, kind, plan.combine, true);
+        let kind = match (is_tall, many) {
+            (true, _) => LayoutKind::Contiguous,
+            // Gaps keep every axis of its own.
+            (_, true) => LayoutKind::Narrowed,
+            _ => plan.input,
+        };
+        let src = layout::draw(draw, &dims, kind, plan.combine && !many, true);
         let result: Vec<usize> = (0..dims.len()).map(|d| if reduced.contains(&d) { 1 } else { dims[d] }).collect();
         let dst = layout::draw(draw, &result, plan.dst, plan.combine, false);
         (dims, Some(Params::Dims(reduced)), vec![Some(src), Some(dst)])
@@ -60,6 +66,15 @@ impl Family for ReduceFamily {
         };
         Some(values::of(draw, dist))
     }
+}
+
+/// The first case that reduces every axis of a tensor with more axes than a kernel walks.
+const MANY_AXES: u64 = 13;
+
+/// Draws a shape with one axis more than a kernel walks, and in the next such case with the most.
+fn all_of_many(draw: &mut Draw, index: u64) -> (Vec<usize>, Vec<usize>) {
+    let rank = if index / 32 % 2 == 0 { shape::MANY } else { 12 };
+    (shape::draw_rank(draw, rank, shape::budget), (0..rank).collect())
 }
 
 /// Factors near one, so that long products neither vanish nor overflow.

@@ -239,6 +239,26 @@ fn run_case<D: BackendDevice>(group: Group, case: &mut Case<'_, D>, options: &Op
     outcome?;
     device.synchronize()?;
     let after = in_use();
-    ensure!(before == after, "the case leaves memory in use: {before:?} bytes before, {after:?} after");
+    all_is_returned(before, after)?;
     Ok(sightings.into_iter().map(|s| s.finding).collect())
+}
+
+/// Checks the bytes in use on both devices. Fewer than before means that a block was freed twice.
+fn all_is_returned(before: [u64; 2], after: [u64; 2]) -> Checked {
+    ensure!(before == after, "the case leaves memory in use: {before:?} bytes before, {after:?} after");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leak_and_a_second_free_are_failures_on_either_device() {
+        assert!(all_is_returned([512, 0], [512, 0]).is_ok());
+        for after in [[513, 0], [511, 0], [512, 1]] {
+            let failed = all_is_returned([512, 0], after).unwrap_err();
+            assert!(failed.message.contains("memory in use"), "{}", failed.message);
+        }
+    }
 }

@@ -119,6 +119,11 @@ fn refused<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, pin
     let buffer = mirror.buffers[0].as_mut().expect("the buffers of a case are made");
     fails(buffer.copy_from_pinned(0, pinned, 0..size + 1), ErrorKind::InvalidArgument, &["pinned", &size.to_string()])?;
     fails(buffer.copy_to_pinned(0, pinned, size + 1..size + 1), ErrorKind::InvalidArgument, &["pinned"])?;
+    if size > 0 {
+        let reversed = Range { start: size, end: size - 1 };
+        fails(buffer.copy_from_pinned(0, pinned, reversed.clone()), ErrorKind::InvalidArgument, &["pinned"])?;
+        fails(buffer.copy_to_pinned(0, pinned, reversed), ErrorKind::InvalidArgument, &["pinned"])?;
+    }
     let bytes = buffer.len() * buffer.dtype().size_in_bytes();
     let element = buffer.dtype().size_in_bytes();
     if size >= element {

@@ -47,6 +47,9 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         if case.draw.chance(10) {
             replace(case, &mut streams, tracked)?;
         }
+        if tracked && case.draw.chance(12) {
+            alone(case, &mut streams, &mut mirror)?;
+        }
         let on = case.between(0, streams.len() - 1);
         let step = program::draw(case, &mirror, if tracked { Steps::ANY } else { Steps::BARE });
         if !tracked {
@@ -110,6 +113,30 @@ fn replace<D: BackendDevice>(case: &mut Case<'_, D>, streams: &mut [Stream], tra
         new.join(&streams[i])?;
     }
     streams[i] = new;
+    Ok(())
+}
+
+/// Drops every stream with its pending work. The default stream goes on alone, and its work comes
+/// after theirs; then there are new streams.
+fn alone<D: BackendDevice>(case: &mut Case<'_, D>, streams: &mut Vec<Stream>, mirror: &mut Mirror<D>) -> Checked {
+    case.say("every stream is dropped, and the default stream goes on alone");
+    let ends = streams.iter().map(|stream| {
+        let end = case.device.new_event()?;
+        stream.record(&end).map(|()| end)
+    });
+    let ends = ends.collect::<isobit_hal::Result<Vec<_>>>()?;
+    streams.clear();
+    let step = program::draw(case, mirror, Steps::ANY);
+    case.say(format_args!("on the default stream: {step}"));
+    perform(case.device, &step, &mut mirror.buffers)?;
+    mirror.expect(&step)?;
+    if case.draw.chance(50) {
+        case.say("the device finishes all work");
+        case.device.synchronize()?;
+        let done = ends.iter().try_fold(true, |all, end| Ok::<_, isobit_hal::Error>(all & end.query()?))?;
+        ensure!(done, "a dropped stream has work left after the device has synchronized");
+    }
+    *streams = case.streams(2, 4)?;
     Ok(())
 }
 

@@ -280,6 +280,15 @@ mod tests {
         assert!(plans.plan(&problem(1), || Ok(1)).is_err());
     }
 
+    #[test]
+    fn problems_that_differ_in_dtype_alone_have_plans_of_their_own() {
+        let problem = ConvProblem::of(&conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1]))).unwrap();
+        let mut plans = ConvPlans::default();
+        for (i, dtype) in [DType::F16, DType::BF16, DType::F32].into_iter().enumerate() {
+            assert_eq!(plans.plan(&ConvProblem { dtype, ..problem }, || Ok(i)).copied(), Ok(i), "{dtype}");
+        }
+    }
+
     #[derive(Debug)]
     struct Wants(usize);
 

@@ -68,6 +68,17 @@ fn in_exact_mode_each_block_is_its_own_and_goes_back_at_once() {
 }
 
 #[test]
+fn a_limit_can_be_reached() {
+    let (pool, books) = (Pool::<()>::new(false), Books::default());
+    pool.set_limit(&books, 4096);
+    let (ptr, class, ()) = pool.alloc(&books, 4096, |_| true).unwrap();
+    assert_eq!(pool.stats().in_use, 4096);
+    assert_eq!(pool.alloc(&books, 1, |_| true).unwrap_err().kind(), ErrorKind::OutOfMemory);
+    // SAFETY: the block is from `alloc` and is freed once.
+    unsafe { pool.free(&books, ptr, class, ()) };
+}
+
+#[test]
 fn a_limit_counts_what_is_in_use_and_cached() {
     let (pool, books) = (Pool::<()>::new(false), Books::default());
     let alloc = |bytes| pool.alloc(&books, bytes, |_| true).map(|(ptr, class, ())| (ptr, class));

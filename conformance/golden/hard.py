@@ -364,7 +364,8 @@ def reduced_ties(keep=12):
     chosen = []
     for sign in (1, -1):
         distance = np.where(places * sign > 0, np.abs(places), np.inf)
-        chosen += [int(x[i : i + 1].view(np.uint32)[0]) for i in np.argsort(distance, kind="stable")[:keep]]
+        nearest = np.argsort(distance, kind="stable")[:keep]
+        chosen += [int(bits) for bits in x[nearest].view(np.uint32)]
     return chosen
 
 
@@ -384,8 +385,15 @@ def normal_window(length=1024):
     """The blocks, of 2^23, among which the most radii of normal numbers (f32) change if the exponent's
     product is rounded before the polynomial is added: very small words."""
     hexes = [
-        "-0x1.1f41f4p-2", "0x1.3b2484p-2", "-0x1.1ea1bcp-2", "0x1.50332cp-2", "-0x1.99d434p-2", "0x1.00148p-1",
-        "-0x1.5554fap-1", "0x1.ffffd6p-1", "-0x1p1",
+        "-0x1.1f41f4p-2",
+        "0x1.3b2484p-2",
+        "-0x1.1ea1bcp-2",
+        "0x1.50332cp-2",
+        "-0x1.99d434p-2",
+        "0x1.00148p-1",
+        "-0x1.5554fap-1",
+        "0x1.ffffd6p-1",
+        "-0x1p1",
     ]
     hits = []
     for start in range(0, 1 << 23, 1 << 20):

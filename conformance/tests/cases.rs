@@ -105,7 +105,7 @@ fn every_cell_has_what_chooses_a_kernel() {
         whole && specs.len() == case.inputs.len() + 1 && specs.iter().all(plain) && broadcasts.count() > 0
     };
     assert_eq!(missing(&["add", "rem", "pow", "minimum", "eq", "ne", "where_cond", "add_gelu"], &rows), [""; 0]);
-    for lengths in [1025..2049, 2049..4097, 4097..8193, 8193..16_385, 16_385..65_536, 65_537..200_000] {
+    for lengths in [1025..2049, 2049..4097, 4097..8193, 8193..16_385, 16_385..200_000] {
         let has = |case: &Case| lengths.contains(case.shape.last().unwrap());
         assert_eq!(missing(&["softmax", "log_softmax", "rms_norm", "layer_norm"], &has), [""; 0], "{lengths:?}");
     }

@@ -27,6 +27,7 @@ const LONG: &[usize] = &[65_535, 65_536, 65_537, 65_793, 131_072, 131_073];
 const TWO_THOUSAND: &[usize] = &[1025, 1500, 2047, 2048];
 const FOUR_THOUSAND: &[usize] = &[2049, 3072, 4095, 4096];
 const EIGHT_THOUSAND: &[usize] = &[4097, 5120, 8191, 8192];
+const SIXTEEN_THOUSAND: &[usize] = &[8193, 12_288, 16_383, 16_384];
 
 /// The number of elements of a case with short rows.
 const BUDGET: usize = 6000;
@@ -52,8 +53,9 @@ impl Family for NormFamily {
         let op = cell.operation.op();
         let n = match index % 16 {
             6 => draw.one_of(LONG),
-            1 | 11 => draw.one_of(WIDE),
+            1 => draw.one_of(WIDE),
             // Not below 8: the first cases of every cell stay what they are.
+            11 => draw.one_of(SIXTEEN_THOUSAND),
             9 => draw.one_of(TWO_THOUSAND),
             13 => draw.one_of(FOUR_THOUSAND),
             15 => draw.one_of(EIGHT_THOUSAND),

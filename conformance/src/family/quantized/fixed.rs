@@ -15,8 +15,13 @@ pub(super) fn of(cell: &Cell, format: u8, nth: u64) -> Option<Fixed> {
     let uniform = Dist::Uniform { scale: 2 };
     let [blocks, edges] = [Dist::Blocks { format }, Dist::EdgeBlocks { format }];
     let ids = |below| Dist::Ids { below, wild: false };
-    let float = |op: &Op| matches!(op, Op::QMatmul(q) if q.activations == QActivations::Float);
-    let fixed = match (cell.operation.op(), nth) {
+    let op = cell.operation.op();
+    let is_product = matches!(op, Op::QMatmul(_) | Op::QMatmulId(_));
+    // The dtype decides only how a product loads and stores its elements.
+    if is_product && cell.dtypes[1] != DType::F32 {
+        return None;
+    }
+    let fixed = match (op, nth) {
         (Op::Quantize(f), 0 | 1) => Fixed::new(&[4096 / f.block_size()], &[Dist::LevelTies { format }]),
         (Op::Dequantize(_), 0) => Fixed::new(&[64], &[edges]),
         // A tile with rows to spare. In the formats with blocks of 32, its last step has one block
@@ -26,7 +31,7 @@ pub(super) fn of(cell: &Cell, format: u8, nth: u64) -> Option<Fixed> {
             Fixed::new(&[40, k, 24], &[edges, uniform])
         }
         // One segment of products below the smallest number: the last one gives the sum its sign.
-        (op, 1) if float(op) && cell.dtypes[1] == DType::F32 => {
+        (Op::QMatmul(q), 1) if q.activations == QActivations::Float => {
             Fixed::new(&[3, 1, 33], &[blocks, Dist::Exponents { low: -149, high: -148 }])
         }
         (Op::QMatmulId(_), 0) => Fixed::new(&[MANY_EXPERTS, 9, 2, 1, 1, 3], &[blocks, uniform, ids(300)]),

@@ -1,6 +1,6 @@
 //! softmax, log_softmax, rms_norm and layer_norm: rows at and around the lengths at which a kernel
-//! changes its method. Every sixteen cases have a row of each of the longer methods, and one that is
-//! longer than a segment.
+//! changes its method. Every sixteen cases have a row of each of the longer methods, and one longer
+//! than a segment.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};

@@ -12,8 +12,8 @@ fn on_simulated_cards() {
     simulated::again("on_simulated_cards");
 }
 
-/// The simulated cards have the numbers that NVIDIA publishes: multiprocessors from the data sheets,
-/// the rest from the table of compute capabilities.
+/// The simulated cards have the numbers that NVIDIA publishes: multiprocessors from the data
+/// sheets, the rest from the table of compute capabilities.
 #[test]
 fn limits_are_those_of_the_card() {
     let Some(device) = driver::device() else { return };

@@ -54,9 +54,9 @@ impl<'a> Copy<'a> {
         Ok(copy)
     }
 
-    /// Makes the copy match the checkout, and returns its files. Files that match already keep their
-    /// times, so cargo does not build them again. Where nothing was built yet, all files have the
-    /// times of the checkout, and what is built there counts here.
+    /// Makes the copy match the checkout, and returns its files. Files that match already keep
+    /// their times, so cargo does not build them again. Where nothing was built yet, all files have
+    /// the times of the checkout, and what is built there counts here.
     fn renew(&self, is_new: bool) -> Result<BTreeSet<PathBuf>> {
         let files = listed(&self.bench.root)?;
         for file in &files {
@@ -89,7 +89,8 @@ impl<'a> Copy<'a> {
         command
     }
 
-    /// Builds what runs the cells of a mutant of a file. Returns the compiler's reason if it refuses.
+    /// Builds what runs the cells of a mutant of a file. Returns the compiler's reason if it
+    /// refuses.
     fn build(&self, file: &str) -> Result<std::result::Result<Suite, String>> {
         let ended = process::run(self.cargo().args(self.build.suite(file)), &self.log, BUILD)?;
         if ended.code != Some(0) {

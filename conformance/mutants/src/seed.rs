@@ -1,6 +1,6 @@
 //! Begins the target folder of the copy with what the checkout has built, so that only what a
-//! mutant changes is compiled. Cargo compares contents and times, and paths inside a workspace count
-//! from its root; so most packages of the checkout are fresh in the copy.
+//! mutant changes is compiled. Cargo compares contents and times, and paths inside a workspace
+//! count from its root; so most packages of the checkout are fresh in the copy.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 /// What a package names if it depends on the place of its checkout.
 const PLACE: &str = "CARGO_MANIFEST_DIR";
 
-/// Copies what cargo built in `from`, a target folder, to `to`, which does not exist yet. `files` are
-/// the files of the checkout at `root`. Programs are left out: they are linked again within seconds,
-/// and most of them are tests that no mutant runs.
+/// Copies what cargo built in `from`, a target folder, to `to`, which does not exist yet. `files`
+/// are the files of the checkout at `root`. Programs are left out: they are linked again within
+/// seconds, and most of them are tests that no mutant runs.
 ///
 /// # Errors
 /// Fails if a file cannot be copied.

@@ -23,8 +23,8 @@ pub fn min_rank(kind: LayoutKind) -> usize {
 pub fn draw(draw: &mut Draw, dims: &[usize], kind: LayoutKind, combine: bool, input: bool) -> LayoutSpec {
     let mut spec = LayoutSpec::contiguous(dims.len());
     if let Some(each) = draw.pitch {
-        if dims.len() > 1 && kind == LayoutKind::Transposed {
-            swap_order(&mut spec, [dims.len() - 2, dims.len() - 1]);
+        if matches!(kind, LayoutKind::Transposed | LayoutKind::Permuted) {
+            apply(draw, dims, kind, &mut spec);
         }
         pitch(dims, &mut spec, each);
         return spec;

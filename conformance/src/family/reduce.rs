@@ -73,7 +73,7 @@ const MANY_AXES: u64 = 13;
 
 /// Draws a shape with one axis more than a kernel walks, and in the next such case with the most.
 fn all_of_many(draw: &mut Draw, index: u64) -> (Vec<usize>, Vec<usize>) {
-    let rank = if index / 32 % 2 == 0 { shape::MANY } else { 12 };
+    let rank = if (index / 32).is_multiple_of(2) { shape::MANY } else { 12 };
     (shape::draw_rank(draw, rank, shape::budget), (0..rank).collect())
 }
 

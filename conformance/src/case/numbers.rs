@@ -100,8 +100,8 @@ impl Format {
         if negative { magnitude | self.sign() } else { magnitude }
     }
 
-    /// Returns the number nearest to a finite value (of two, the even one); truncates to subnormals,
-    /// and clamps to the largest number.
+    /// Returns the number nearest to a finite value (of two, the even one); truncates to
+    /// subnormals, and clamps to the largest number.
     pub fn near(self, x: f64) -> u64 {
         let (bits, dropped) = (x.to_bits(), 52 - self.significand);
         if x == 0.0 || dropped == 0 {

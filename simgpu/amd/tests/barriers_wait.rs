@@ -1,6 +1,6 @@
 //! Every barrier of the packed AMD kernels comes after a wait for the group memory that its wave
-//! accessed. A barrier alone orders nothing there: the dialect's has fences, which become waits. The
-//! simulated GPU makes each access at once, so only the code shows one that is missing.
+//! accessed. A barrier alone orders nothing there: the dialect's has fences, which become waits.
+//! The simulated GPU makes each access at once, so only the code shows one that is missing.
 
 use isobit_kernels::{IMAGES, Target};
 use isobit_simgpu_amd::exec::lower;

@@ -1,6 +1,7 @@
 //! Runs a program with a time limit and keeps the end of what it prints.
 
 use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -53,9 +54,10 @@ fn end_all(child: &mut Child) {
         doomed.extend(children(parent));
         next += 1;
     }
-    let pids = doomed.iter().map(u32::to_string);
-    // A process that has ended meanwhile is no error.
-    let _ = Command::new("kill").arg("-KILL").args(pids).stderr(Stdio::null()).status();
+    for pid in doomed.into_iter().filter_map(|pid| Pid::from_raw(pid as i32)) {
+        // A process that has ended meanwhile is no error.
+        let _ = kill_process(pid, Signal::KILL);
+    }
     let _ = child.wait();
 }
 

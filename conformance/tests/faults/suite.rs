@@ -4,6 +4,7 @@ use crate::card::Card;
 use crate::child::environment;
 use crate::row::Row;
 use isobit_conformance::report::{Report, Status};
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -53,7 +54,8 @@ fn killed(card: &Card) -> Row {
         while !is_killed && run.try_wait().expect("its state").is_none() {
             let running = |worker: &String| ticks(card, worker).is_some_and(|ticks| ticks >= runs);
             if let Some(worker) = children(&run).into_iter().find(running) {
-                is_killed = Command::new("kill").args(["-9", &worker]).status().expect("kill").success();
+                let worker = worker.parse().ok().and_then(Pid::from_raw).expect("a process number");
+                is_killed = kill_process(worker, Signal::KILL).is_ok();
             }
             std::thread::sleep(Duration::from_millis(2));
         }

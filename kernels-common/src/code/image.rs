@@ -23,9 +23,19 @@ impl Image {
     /// # Errors
     /// Returns an error if the code in this program is damaged.
     pub fn unpack(&self, target: Target, arch: &str) -> Result<Option<Vec<u8>>> {
+        self.fitting(target, arch).map_or(Ok(None), |packed| packed.module(self.name))
+    }
+
+    /// Returns the architecture whose code a device loads; `None` if this build contains none for
+    /// it.
+    pub(crate) fn packed_arch(&self, target: Target, arch: &str) -> Option<&'static str> {
+        self.fitting(target, arch).map(|packed| packed.arch)
+    }
+
+    fn fitting(&self, target: Target, arch: &str) -> Option<&'static Packed> {
         let packed: Vec<_> = self.packed(target).collect();
         let archs: Vec<_> = packed.iter().map(|packed| packed.arch).collect();
-        choose(target, arch, &archs).map_or(Ok(None), |i| packed[i].module(self.name))
+        choose(target, arch, &archs).map(|i| packed[i])
     }
 
     /// Same as [`unpack`](Self::unpack), but also returns `None` if the code is damaged.
@@ -56,7 +66,8 @@ fn choose(target: Target, arch: &str, packed: &[&str]) -> Option<usize> {
     }
 }
 
-fn sm_number(arch: &str) -> Option<u32> {
+/// Returns 90 for `sm_90`.
+pub(crate) fn sm_number(arch: &str) -> Option<u32> {
     arch.strip_prefix("sm_")?.parse().ok()
 }
 

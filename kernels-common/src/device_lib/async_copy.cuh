@@ -31,6 +31,21 @@ ISOBIT_FN void copy16_start(void *shared, const void *from) {
 #endif
 }
 
+// Ends a group of copies that this thread has started since the last call.
+ISOBIT_FN void copies_commit() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+}
+
+// Waits for this thread's groups of copies, but not for the last GROUPS of them.
+template <u32 GROUPS>
+ISOBIT_FN void copies_wait_but() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" : : "n"(GROUPS) : "memory");
+#endif
+}
+
 // Waits for the copies that this thread has started.
 ISOBIT_FN void copies_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -12,6 +12,9 @@ use isobit_hal::{LaunchConfig, Result};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
+/// Bytes of dynamic shared memory that every kernel may request without being allowed to.
+const DEFAULT_SHARED: u32 = 48 << 10;
+
 /// A kernel argument: the address of its value. It borrows the value, so a launch cannot receive a
 /// dangling pointer:
 ///
@@ -96,6 +99,9 @@ impl Launch {
     pub unsafe fn on<R: GpuRuntime>(&self, device: &GpuDevice<R>, args: &[Arg<'_>]) -> Result<()> {
         let (function, symbol) = device.function(self.key)?;
         let stream = device.stream();
+        if self.config.shared_bytes > DEFAULT_SHARED {
+            device.runtime().allow_dynamic_shared(function, self.config.shared_bytes)?;
+        }
         // SAFETY: the caller promises valid arguments and memory.
         unsafe { device.runtime().launch(&stream, function, &self.config, args) }
             .map_err(|e| e.with_kernel(symbol).with_device(device.location_of()))?;

@@ -5,6 +5,7 @@
 mod custom;
 mod graph;
 mod handles;
+mod matrix_unit;
 mod memory;
 mod programs;
 mod runtime;

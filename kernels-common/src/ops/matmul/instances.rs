@@ -12,6 +12,8 @@ pub const THIN: u8 = 1;
 pub const THIN_4: u8 = 2;
 /// The sum of segments that were computed separately.
 pub const SEGMENTS: u8 = 3;
+/// Tiles of 64 x 64 results on matrix units, of f64. Empty for targets without such units.
+pub const UNIT: u8 = 4;
 
 /// The dtypes that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -39,4 +41,8 @@ pub fn add(modules: &mut Vec<Module>) {
         thin.kernel(key(SEGMENTS), format!("matmul_{dtype}_segments"), "ISOBIT_MATMUL_SEGMENTS", &[ty]);
         modules.push(thin);
     }
+    let mut unit = Module::new("matmul_unit_f64", "ops/matmul/unit.cu");
+    let key = Key::new(Family::Matmul, 0, &[DType::F64], UNIT);
+    unit.kernel(key, "matmul_f64_unit".into(), "ISOBIT_MATMUL_UNIT", &[]);
+    modules.push(unit);
 }

@@ -10,8 +10,10 @@ use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
 
-use crate::manifest::instances::matmul::{SEGMENTS, THIN, THIN_4, TILE};
+use crate::manifest::instances::matmul::{SEGMENTS, THIN, THIN_4, TILE, UNIT};
 use std::mem::offset_of;
+
+mod unit;
 
 /// Elements of k per segment.
 const SEGMENT: usize = 256;
@@ -22,7 +24,8 @@ const THIN_COLUMNS: usize = 128;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    [TILE, THIN, THIN_4, SEGMENTS].map(|variant| key(dtypes[0], variant)).into()
+    let units: &[u8] = if dtypes[0] == DType::F64 { &[UNIT] } else { &[] };
+    [TILE, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
 }
 
 fn key(dtype: DType, variant: u8) -> Key {
@@ -109,6 +112,17 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     pub batch: IndexDims<3>,
 }
 
+/// A kernel, the results of its blocks along m and n, their threads, and their dynamic shared
+/// memory.
+#[derive(Debug, Clone, Copy)]
+struct Kernel {
+    variant: u8,
+    m: usize,
+    n: usize,
+    threads: usize,
+    shared: u32,
+}
+
 /// The layout of the kernels' `Product`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -189,15 +203,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 d.stride.swap(0, 1);
             }
         }
+        let kernel = self.kernel(thin);
         let side = sizes::MATMUL_SIDE.limit(self.m.max(self.n));
         for m0 in (0..self.m).step_by(side) {
             for n0 in (0..self.n).step_by(side) {
                 let (m, n) = ((self.m - m0).min(side), (self.n - n0).min(side));
-                let results = (m.div_ceil(if thin { 1 } else { TILE_M })).saturating_mul(n.div_ceil(if thin {
-                    THIN_COLUMNS
-                } else {
-                    TILE_N
-                }));
+                let results = m.div_ceil(if thin { 1 } else { kernel.m }).saturating_mul(n.div_ceil(kernel.n));
                 let blocks = results.saturating_mul(count(&self.batch));
                 let most = (sizes::MATMUL_BLOCKS.limit(blocks) / results).max(1);
                 split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
@@ -212,27 +223,35 @@ impl<R: GpuRuntime> Problem<'_, R> {
                     };
                     // SAFETY: this is a part of the problem, for which the caller promises what
                     // `vendor` requires.
-                    unsafe { part.launch(thin) }
+                    unsafe { part.launch(thin, kernel) }
                 })?;
             }
         }
         Ok(())
     }
 
+    /// Returns the kernel for the whole problem.
+    fn kernel(&self, thin: bool) -> Kernel {
+        let kernel = |variant, m, n, threads| Kernel { variant, m, n, threads, shared: 0 };
+        match (thin, self.m) {
+            (false, _) if unit::is_on(self.device, self.dtype) => {
+                Kernel { shared: unit::SHARED, ..kernel(UNIT, unit::TILE, unit::TILE, unit::THREADS) }
+            }
+            (false, _) => kernel(TILE, TILE_M, TILE_N, 256),
+            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => kernel(THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
+            (true, _) => kernel(THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
+        }
+    }
+
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    unsafe fn launch(&self, thin: bool) -> Result<()> {
+    unsafe fn launch(&self, thin: bool, kernel: Kernel) -> Result<()> {
         let batches = count(&self.batch);
-        let (variant, m_side, n_side, threads) = match (thin, self.m) {
-            (false, _) => (TILE, TILE_M, TILE_N, 256),
-            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => (THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
-            (true, _) => (THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
-        };
-        let (m_tiles, n_tiles) = (self.m.div_ceil(m_side), self.n.div_ceil(n_side));
+        let (m_tiles, n_tiles) = (self.m.div_ceil(kernel.m), self.n.div_ceil(kernel.n));
         let blocks = m_tiles * n_tiles * batches;
         // If the results alone do not fill the GPU, each segment of k gets its own block.
         let limits = self.device.runtime().limits();
-        let enough = (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / threads;
+        let enough = (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / kernel.threads;
         let enough = if thin { enough } else { limits.multiprocessors as usize };
         let all = self.k.div_ceil(SEGMENT);
         let are_few = !sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough);
@@ -243,7 +262,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let values = batches * apart * self.m * self.n * size;
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
         let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
-        let launch = Launch::linear(key(self.dtype, variant), (blocks * apart) as u32, threads as u32);
+        let mut launch =
+            Launch::linear(key(self.dtype, kernel.variant), (blocks * apart) as u32, kernel.threads as u32);
+        launch.config.shared_bytes = kernel.shared;
         // SAFETY: the caller promises valid matrices, and `partial` has space for the value of
         // every segment of every result.
         unsafe { launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])? };

@@ -51,7 +51,10 @@ fn what_is_not_ptx_is_refused() {
         ("sin.f32", "b32 b32", "only as .approx"),
         ("tanh.approx.f64", "b64 b64", ".f64"),
         ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "b32 b32 b32 b32", "rounding is not documented"),
-        ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "b64 b64 b64 b64", "rounding is not documented"),
+        ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "b64 b64 b64 b64", "1 registers, but 2"),
+        ("mma.sync.aligned.m16n8k16.row.col.satfinite.f64.f64.f64.f64", "b64 b64 b64 b64", ".satfinite"),
+        ("mma.sync.aligned.m16n8k32.row.col.f64.f64.f64.f64", "b64 b64 b64 b64", "shape is not simulated"),
+        ("mma.sync.aligned.m8n8k4.row.col.f64.s8.s8.f64", "b64 b64 b64 b64", "must be .s32"),
     ] {
         let refusal = Op::try_new(text, operands, 0).err().unwrap_or_else(|| panic!("{text} is lowered"));
         assert!(refusal.contains(why), "{text}: {refusal}");

@@ -83,3 +83,63 @@ fn integers() {
         }
     }
 }
+
+/// Returns row and column of element `i` of a lane's f64 fragment of the first matrix.
+fn double_a_at(shape: &str, lane: usize, i: usize) -> (usize, usize) {
+    let (group, thread) = (lane >> 2, lane % 4);
+    match (shape, i) {
+        ("m8n8k4", _) => (group, thread),
+        ("m16n8k4", _) => (group + 8 * i, thread),
+        (_, 0) => (group, thread),
+        (_, 1) => (group + 8, thread),
+        (_, 2) => (group, thread + 4),
+        (_, 3) => (group + 8, thread + 4),
+        (_, 4) => (group, thread + 8),
+        (_, 5) => (group + 8, thread + 8),
+        (_, 6) => (group, thread + 12),
+        _ => (group + 8, thread + 12),
+    }
+}
+
+/// The products of f64 against chains of fma, whose single rounding the standard library promises.
+#[test]
+fn doubles() {
+    let mut random = Random(6);
+    for (shape, m, k) in [("m8n8k4", 8, 4), ("m16n8k4", 16, 4), ("m16n8k8", 16, 8), ("m16n8k16", 16, 16)] {
+        let (a_count, b_count, c_count) = (m * k / 32, k / 4, m / 4);
+        let fragment = |count: usize| format!("{{{}}}", vec!["b64"; count].join(","));
+        let operands = [c_count, a_count, b_count, c_count].map(fragment).join(" ");
+        let op = Op::new(&format!("mma.sync.aligned.{shape}.row.col.f64.f64.f64.f64"), &operands);
+        for round in 0..64 {
+            // Any numbers in half of the rounds, and numbers near 1, which cancel, in the others.
+            let mut number =
+                || if round % 2 == 0 { random.f64() } else { random.next() >> 12 | 0x3ff << 52 | random.next() << 63 };
+            let lanes: Vec<Vec<u64>> =
+                (0..32).map(|_| (0..a_count + b_count + c_count).map(|_| number()).collect()).collect();
+            let (mut a, mut b, mut c) = (vec![vec![0.0; k]; m], vec![vec![0.0; 8]; k], vec![vec![0.0; 8]; m]);
+            for (lane, words) in lanes.iter().enumerate() {
+                for (i, word) in words[..a_count].iter().enumerate() {
+                    let (row, column) = double_a_at(shape, lane, i);
+                    a[row][column] = f64::from_bits(*word);
+                }
+                for i in 0..b_count {
+                    b[lane % 4 + 4 * i][lane >> 2] = f64::from_bits(words[a_count + i]);
+                }
+                for i in 0..c_count {
+                    let (row, column) = c_at(lane, i);
+                    c[row][column] = f64::from_bits(words[a_count + b_count + i]);
+                }
+            }
+            let (results, _) = op.warp(&lanes);
+            for (lane, results) in results.iter().enumerate() {
+                for (i, result) in results.iter().enumerate() {
+                    let (row, column) = c_at(lane, i);
+                    let want = (0..k).fold(c[row][column], |sum, at| a[row][at].mul_add(b[at][column], sum));
+                    let got = f64::from_bits(*result);
+                    let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+                    assert!(same, "{shape}: {row}, {column}: {got:e}, not {want:e}");
+                }
+            }
+        }
+    }
+}

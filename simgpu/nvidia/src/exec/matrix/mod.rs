@@ -1,8 +1,11 @@
 //! `mma`: products of small matrices that are distributed over a warp.
 //!
-//! Integer products are exact, on cards and here. Floating-point products are not, and NVIDIA does
-//! not document how their sums are rounded, so they are rejected.
+//! Integer products are exact, on cards and here, and those of f64 are chains of fused
+//! multiply-adds. NVIDIA does not document how the sums of narrower floating-point products are
+//! rounded, so they are rejected.
 
+mod double;
+mod integer;
 mod layout;
 mod mma;
 

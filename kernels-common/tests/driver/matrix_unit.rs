@@ -40,28 +40,30 @@ fn chain(products: &[(f64, f64)]) -> f64 {
     products.chunks(256).map(segment).reduce(|sum, next| sum + next).expect("a product")
 }
 
+/// Matrices of a batch, and their sides m, n and k.
+type Sizes = (usize, [usize; 3]);
+
 #[track_caller]
-fn check(device: &Device, name: &str, (m, n, k): (usize, usize, usize), a: &[f64], b: &[f64], turned: (bool, bool)) {
+fn check(device: &Device, name: &str, (batch, [m, n, k]): Sizes, a: &[f64], b: &[f64], turned: (bool, bool)) {
     let side = |values: &[f64], (rows, cols): (usize, usize), turned: bool| {
-        let storage = device.storage_from_slice(values).unwrap();
         let layout = if turned {
-            Layout::contiguous([cols, rows]).transpose(0, 1)
+            Layout::contiguous([batch, cols, rows]).transpose(1, 2).unwrap()
         } else {
-            Ok(Layout::contiguous([rows, cols]))
+            Layout::contiguous([batch, rows, cols])
         };
-        (storage, layout.unwrap())
+        (device.storage_from_slice(values).unwrap(), layout)
     };
     let ((a_on, a_layout), (b_on, b_layout)) = (side(a, (m, k), turned.0), side(b, (k, n), turned.1));
     let op = Matmul::with_numerics(Numerics::Portable);
     let got = a_on.matmul(&a_layout, &b_on, &b_layout, op).unwrap().to_vec::<f64>().unwrap();
-    let a_at = |row: usize, at: usize| if turned.0 { a[at * m + row] } else { a[row * k + at] };
-    let b_at = |at: usize, col: usize| if turned.1 { b[col * k + at] } else { b[at * n + col] };
     for (i, got) in got.into_iter().enumerate() {
-        let (row, col) = (i / n, i % n);
-        let products: Vec<_> = (0..k).map(|at| (a_at(row, at), b_at(at, col))).collect();
+        let (matrix, row, col) = (i / (m * n), i / n % m, i % n);
+        let a_at = |at: usize| a[matrix * m * k + if turned.0 { at * m + row } else { row * k + at }];
+        let b_at = |at: usize| b[matrix * k * n + if turned.1 { col * k + at } else { at * n + col }];
+        let products: Vec<_> = (0..k).map(|at| (a_at(at), b_at(at))).collect();
         let want = chain(&products);
         let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
-        assert!(same, "{name}, {m} x {n} x {k}, {turned:?}: {row}, {col}: {got:e}, not {want:e}");
+        assert!(same, "{name}, {batch} x {m} x {n} x {k}, {turned:?}: {matrix}, {row}, {col}: {got:e}, not {want:e}");
     }
 }
 
@@ -75,22 +77,23 @@ fn f64_products_in_tiles_are_chains() {
             for turned in [(false, false), (false, true), (true, false), (true, true)] {
                 let a: Vec<f64> = (0..m * k).map(|_| random.number(&of_a)).collect();
                 let b: Vec<f64> = (0..k * n).map(|_| random.number(&of_b)).collect();
-                check(&device, name, (m, n, k), &a, &b, turned);
+                check(&device, name, (1, [m, n, k]), &a, &b, turned);
             }
         }
     }
 }
 
-/// More blocks than multiprocessors, so that each block computes all segments of its results.
+/// More blocks than the card has multiprocessors, so that each computes all segments of its
+/// results.
 #[test]
 fn f64_products_of_many_segments_are_chains() {
     let Some(device) = device() else { return };
     let mut random = Random(20);
-    let (m, n) = if device.info().unwrap().simulated { (600, 130) } else { (1030, 1090) };
-    for (k, turned) in [(515, (false, false)), (768, (true, true))] {
-        let a: Vec<f64> = (0..m * k).map(|_| random.number(&(1020..1026))).collect();
-        let b: Vec<f64> = (0..k * n).map(|_| random.number(&(1020..1026))).collect();
-        check(&device, "many segments", (m, n, k), &a, &b, turned);
+    let sizes @ (batch, [m, n, k]) = (device.info().unwrap().multiprocessors + 1, [17, 18, 530]);
+    for turned in [(false, false), (true, true)] {
+        let a: Vec<f64> = (0..batch * m * k).map(|_| random.number(&(1020..1026))).collect();
+        let b: Vec<f64> = (0..batch * k * n).map(|_| random.number(&(1020..1026))).collect();
+        check(&device, "many segments", sizes, &a, &b, turned);
     }
 }
 
@@ -102,7 +105,7 @@ fn sums_of_minus_zero_stay() {
         let (m, n) = (20, 24);
         let a = vec![-f64::MIN_POSITIVE; m * k];
         let b = vec![f64::MIN_POSITIVE; k * n];
-        check(&device, "minus zero", (m, n, k), &a, &b, (false, false));
-        check(&device, "minus zero", (m, n, k), &a, &b, (true, true));
+        check(&device, "minus zero", (1, [m, n, k]), &a, &b, (false, false));
+        check(&device, "minus zero", (1, [m, n, k]), &a, &b, (true, true));
     }
 }

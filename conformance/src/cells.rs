@@ -99,14 +99,21 @@ impl fmt::Display for Cell {
 }
 
 fn cells_of(operation: Operation) -> Vec<Cell> {
-    let numerics: &[Option<Numerics>] = match operation.op().has_numerics() {
-        true => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
-        false => &[None],
+    let numerics = |dtypes: &[DType]| -> &[Option<Numerics>] {
+        match operation.op() {
+            Op::Matmul(_) if dtypes[0] != DType::F64 => {
+                &[Some(Numerics::Portable), Some(Numerics::Vendor), Some(Numerics::Block)]
+            }
+            op if op.has_numerics() => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
+            _ => &[None],
+        }
     };
     let tuples = operation.family().dtypes(operation.op());
     let defined = tuples.into_iter().filter(|dtypes| operation.at(dtypes).check_dtypes(dtypes).is_ok());
     defined
-        .flat_map(|dtypes| numerics.iter().map(move |&numerics| Cell { operation, dtypes: dtypes.clone(), numerics }))
+        .flat_map(|dtypes| {
+            numerics(&dtypes).iter().map(move |&numerics| Cell { operation, dtypes: dtypes.clone(), numerics })
+        })
         .collect()
 }
 
@@ -227,8 +234,8 @@ mod tests {
         assert_eq!(keys.len(), n);
         // 9 unaries of every dtype and 23 of floats, 8 binaries, 6 comparisons, 3 conditions, 121
         // casts, 4 moves and affine, 2 float functions, 6 reductions of every dtype and mean,
-        // matmul twice, clamp, 4 fused additions.
-        let elementwise = 9 * 11 + 23 * 5 + 8 * 11 + 6 * 11 + 3 * 11 + 121 + 4 * 11 + 2 * 5 + 6 * 11 + 5 + 2 * 5;
+        // matmul three times, but of f64 twice, clamp, 4 fused additions.
+        let elementwise = 9 * 11 + 23 * 5 + 8 * 11 + 6 * 11 + 3 * 11 + 121 + 4 * 11 + 2 * 5 + 6 * 11 + 5 + 3 * 5 - 1;
         let others = Cell::all().iter().filter(|c| c.operation.op().family() > isobit_hal::Family::Matmul).count();
         assert_eq!(n, elementwise + 11 + 4 * 5 + others);
     }

@@ -74,19 +74,29 @@ pub enum Numerics {
     /// Uses the vendor's library if it supports the call, and the portable kernel otherwise. Fast;
     /// results are within a forward error bound.
     Vendor,
-    /// Uses Isobit's own kernel: the same bits on every device.
+    /// Uses Isobit's own kernel: the same bits on every device. Products are chains of fused
+    /// multiply-adds in a fixed order.
     Portable,
+    /// Uses Isobit's own kernels: the same bits on every device, other bits than
+    /// [`Portable`](Self::Portable). Matrix products of f8e4m3, bf16, f16 and f32 are sums of exact
+    /// integer products with one exponent per 128 elements of a row or column (block floating
+    /// point), which integer matrix units compute several times as fast as a chain. An element that
+    /// is far smaller than the largest of its 128 loses bits; `docs/numerics.md` section 9 has the
+    /// recipe and the bound. Everything else is as with [`Portable`](Self::Portable): products of
+    /// f64, convolutions and random numbers.
+    Block,
 }
 
 impl Numerics {
     /// All values.
-    pub const ALL: &[Numerics] = &[Numerics::Vendor, Numerics::Portable];
+    pub const ALL: &[Numerics] = &[Numerics::Vendor, Numerics::Portable, Numerics::Block];
 
     /// Returns the name that reports and the command line use.
     pub const fn name(self) -> &'static str {
         match self {
             Numerics::Vendor => "vendor",
             Numerics::Portable => "portable",
+            Numerics::Block => "block",
         }
     }
 }
@@ -102,7 +112,7 @@ impl FromStr for Numerics {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.iter().copied().find(|n| n.name() == name).ok_or_else(|| {
-            let message = format!("unknown numerics `{name}`: use `vendor` or `portable`");
+            let message = format!("unknown numerics `{name}`: use `vendor`, `portable` or `block`");
             Error::new(ErrorKind::InvalidArgument, message)
         })
     }

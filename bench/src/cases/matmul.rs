@@ -7,7 +7,15 @@ use isobit_hal::{BackendStorage, DType, Layout, Matmul, Numerics, Result};
 use isobit_kernels::GpuRuntime;
 
 /// Batch, m, n and k.
-const SIZES: [[usize; 4]; 3] = [[1, 4096, 4096, 4096], [64, 512, 512, 512], [1, 1, 4096, 4096]];
+const SIZES: [[usize; 4]; 7] = [
+    [1, 4096, 4096, 4096],
+    [1, 8192, 8192, 8192],
+    [1, 512, 512, 512],
+    [64, 512, 512, 512],
+    [1, 64, 4096, 4096],
+    [1, 8, 4096, 4096],
+    [1, 1, 4096, 4096],
+];
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3] {
@@ -30,11 +38,13 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [batch, m, n, k]: [
     let flops = 2.0 * (batch * m * n * k) as f64;
     let mut vendor = None;
     let with_vendor: &[_] = if dtype == DType::F8E4M3 { &[] } else { &[("matmul_vendor", Numerics::Vendor)] };
-    for (op, numerics) in with_vendor.iter().copied().chain([("matmul", Numerics::Portable)]) {
+    let block: &[_] = if dtype == DType::F64 { &[] } else { &[("matmul_block", Numerics::Block)] };
+    let portable = [("matmul", Numerics::Portable)];
+    for &(op, numerics) in with_vendor.iter().chain(&portable).chain(block) {
         let us = bench
             .time(|| BackendStorage::matmul_into(Matmul::with_numerics(numerics), &a, &lhs, &b, &rhs, &mut c, &out))?;
         rows.push(Row { flops: Some(flops), ..Row::new(op, dtype, &work, us).with_floor(vendor) });
-        vendor = Some(us);
+        vendor = vendor.or(Some(us).filter(|_| numerics == Numerics::Vendor));
     }
     Ok(())
 }

@@ -62,7 +62,7 @@ impl BackendStorage for CpuStorage {
             Op::Triangle(op) => triangle::triangle(*op, inputs[0], dst, dl),
             Op::Reduce(op) => reduce::reduce(op, stored(0).0, stored(0).1, dst, dl),
             Op::CumSum(op) => scan::cumsum(*op, stored(0), dst, dl),
-            Op::Matmul(_) => matmul::matmul(stored(0), stored(1), dst, dl),
+            Op::Matmul(op) => matmul::matmul(*op, stored(0), stored(1), dst, dl),
             Op::Softmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
             Op::LayerNorm { eps } => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),

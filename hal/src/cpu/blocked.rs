@@ -18,7 +18,7 @@ const KC: usize = 256;
 pub(super) const MC: usize = 192;
 pub(super) const NC: usize = 256;
 /// Rows of results in registers, unless there is only one row.
-const MR: usize = 6;
+pub(super) const MR: usize = 6;
 
 /// The products of the packed panels of one segment. The first segment overwrites the block of
 /// results, the others are added to it.
@@ -30,6 +30,13 @@ pub(super) struct Segment<'a, C> {
     results: &'a mut [C],
     columns: usize,
     first: bool,
+}
+
+impl<'a, C> Segment<'a, C> {
+    /// The products of one segment alone.
+    pub fn only(a: &'a [C], b: &'a [C], depth: usize, results: &'a mut [C], columns: usize) -> Self {
+        Self { a, b, depth, results, columns, first: true }
+    }
 }
 
 struct Tiles<'a, C, const ROWS: usize>(Segment<'a, C>);
@@ -124,7 +131,8 @@ pub(super) struct Panels<'a, C> {
 }
 
 impl<'a, C: Compute> Panels<'a, C> {
-    fn new(values: &'a mut [C], width: usize, lines: usize, depth: usize) -> Self {
+    /// Creates the panels of a block in `values`.
+    pub fn new(values: &'a mut [C], width: usize, lines: usize, depth: usize) -> Self {
         let values = &mut values[..lines.next_multiple_of(width) * depth];
         values[lines / width * width * depth..].fill(C::ZERO);
         Self { lines, depth, width, values }
@@ -167,6 +175,11 @@ impl<T: Element<Compute: Tiled>> Scratch<T> {
             b: zeros(n * k),
             results: zeros(m * n),
         }
+    }
+
+    /// Returns the buffers for one line.
+    pub fn line(&mut self) -> &mut Line<T> {
+        &mut self.line
     }
 
     /// Computes a block. `pack` receives ranges of k in ascending order and fills the panels of

@@ -1,10 +1,12 @@
 //! The portable matrix product, as `docs/numerics.md` section 9 defines it.
 
 use super::CpuStorage;
+use super::block_product::{self, BlockScratch};
 use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
 use super::element::Element;
-use super::walk::{dispatch_float, for_runs, gather, parallel, scatter};
-use crate::Layout;
+use super::walk::{dispatch_float, dispatch_float_f32, for_runs, gather, parallel, scatter};
+use crate::{Layout, Matmul, Numerics};
+use std::ops::Range;
 
 /// A strided matrix of `lines` (rows of the left operand, columns of the right one) by k.
 struct Operand<T> {
@@ -54,7 +56,72 @@ fn batch_offset(layout: &Layout, batch: usize) -> usize {
     layout.start_offset() + offset
 }
 
-fn product<T: Element<Compute: Tiled>>(lhs: (&[T], &Layout), rhs: (&[T], &Layout), dst: (&mut [T], &Layout)) {
+/// How a block of results is computed.
+trait Method<T: Element> {
+    /// Buffers that a thread reuses from block to block.
+    type Scratch;
+
+    fn scratch(&self, sides: [usize; 3]) -> Self::Scratch;
+
+    /// Computes a block of rows and columns over k. `pack` fills panels of the operands over a range
+    /// of k, in the order in which it is called; `store` takes each row.
+    fn block(
+        &self,
+        scratch: &mut Self::Scratch,
+        sides: [usize; 3],
+        pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, T::Compute>>; 2]),
+        store: impl FnMut(usize, &mut Line<T>, &[T::Compute]),
+    );
+}
+
+/// Chains of fused multiply-adds.
+struct Chains;
+
+impl<T: Element<Compute: Tiled>> Method<T> for Chains {
+    type Scratch = Scratch<T>;
+
+    fn scratch(&self, [m, n, k]: [usize; 3]) -> Scratch<T> {
+        Scratch::new(m, n, k)
+    }
+
+    fn block(
+        &self,
+        scratch: &mut Scratch<T>,
+        sides: [usize; 3],
+        mut pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, T::Compute>>; 2]),
+        store: impl FnMut(usize, &mut Line<T>, &[T::Compute]),
+    ) {
+        scratch.block(sides, |k, line, panels| pack(k, line, panels.map(Some)), store);
+    }
+}
+
+/// Exact sums of integers of so many bits.
+struct Blocks(u32);
+
+impl<T: Element<Compute = f32>> Method<T> for Blocks {
+    type Scratch = (BlockScratch, Scratch<T>);
+
+    fn scratch(&self, [m, n, k]: [usize; 3]) -> (BlockScratch, Scratch<T>) {
+        (BlockScratch::new(self.0, m, n), Scratch::new(m, n, k))
+    }
+
+    fn block(
+        &self,
+        (blocks, chains): &mut (BlockScratch, Scratch<T>),
+        sides: [usize; 3],
+        pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, f32>>; 2]),
+        store: impl FnMut(usize, &mut Line<T>, &[f32]),
+    ) {
+        blocks.block(chains, sides, pack, store);
+    }
+}
+
+fn product<T: Element<Compute: Tiled>, M: Method<T> + Sync>(
+    method: &M,
+    lhs: (&[T], &Layout),
+    rhs: (&[T], &Layout),
+    dst: (&mut [T], &Layout),
+) {
     let ([batch @ .., m, n], Some(&k)) = (dst.1.dims(), lhs.1.dims().last()) else {
         unreachable!("validated to have two dimensions at least");
     };
@@ -66,7 +133,7 @@ fn product<T: Element<Compute: Tiled>>(lhs: (&[T], &Layout), rhs: (&[T], &Layout
     let dst_layout = dst.1;
     let stride = |layout: &Layout, from_last: usize| layout.stride()[layout.dims().len() - from_last];
 
-    let task = |scratch: &mut Scratch<T>, index: usize| {
+    let task = |scratch: &mut M::Scratch, index: usize| {
         // Capture `destination` itself: the struct is `Sync`, its raw pointer alone is not.
         let destination = &destination;
         let (tiles_m, tiles_n) = (m.div_ceil(MC), n.div_ceil(NC));
@@ -75,14 +142,17 @@ fn product<T: Element<Compute: Tiled>>(lhs: (&[T], &Layout), rhs: (&[T], &Layout
         let left = Operand { base: lhs.0.as_ptr(), line_stride: stride(lhs.1, 2), k_stride: stride(lhs.1, 1) };
         let right = Operand { base: rhs.0.as_ptr(), line_stride: stride(rhs.1, 1), k_stride: stride(rhs.1, 2) };
         let [lhs_at, rhs_at, dst_at] = [lhs.1, rhs.1, dst_layout].map(|l| batch_offset(l, batch));
-        scratch.block(
+        method.block(
+            scratch,
             [rows, columns, k],
-            |k, line, [a, b]| {
-                // SAFETY: both layouts were validated to lie in their buffers, which are borrowed
-                // and not written; the blocks are parts of them.
-                unsafe {
-                    left.at(lhs_at, i, k.start).pack(line, a);
-                    right.at(rhs_at, j, k.start).pack(line, b);
+            |k, line, panels| {
+                let operands = [left.at(lhs_at, i, k.start), right.at(rhs_at, j, k.start)];
+                for (operand, panels) in operands.iter().zip(panels) {
+                    if let Some(panels) = panels {
+                        // SAFETY: both layouts were validated to lie in their buffers, which are
+                        // borrowed and not written; the blocks are parts of them.
+                        unsafe { operand.pack(line, panels) };
+                    }
                 }
             },
             |row, line, results| {
@@ -96,21 +166,32 @@ fn product<T: Element<Compute: Tiled>>(lhs: (&[T], &Layout), rhs: (&[T], &Layout
     };
     let tasks = batches * m.div_ceil(MC) * n.div_ceil(NC);
     parallel(tasks, group(tasks), &|range| {
-        let mut scratch = Scratch::new(m, n, k);
+        let mut scratch = method.scratch([m, n, k]);
         range.for_each(|index| task(&mut scratch, index));
     });
 }
 
 pub(super) fn matmul(
+    op: Matmul,
     lhs: (&CpuStorage, &Layout),
     rhs: (&CpuStorage, &Layout),
     dst: &mut CpuStorage,
     dst_layout: &Layout,
 ) {
     const DISPATCHED: &str = "operands were validated to have one dtype";
-    dispatch_float!(dst.dtype(), T => product::<T>(
-        (lhs.0.as_slice().expect(DISPATCHED), lhs.1),
-        (rhs.0.as_slice().expect(DISPATCHED), rhs.1),
-        (dst.as_mut_slice().expect(DISPATCHED), dst_layout),
-    ))
+    macro_rules! by {
+        ($method:expr, $T:ident) => {
+            product::<$T, _>(
+                $method,
+                (lhs.0.as_slice().expect(DISPATCHED), lhs.1),
+                (rhs.0.as_slice().expect(DISPATCHED), rhs.1),
+                (dst.as_mut_slice().expect(DISPATCHED), dst_layout),
+            )
+        };
+    }
+    let bits = block_product::bits(dst.dtype()).filter(|_| op.numerics == Some(Numerics::Block));
+    match bits {
+        Some(bits) => dispatch_float_f32!(dst.dtype(), T => by!(&Blocks(bits), T)),
+        None => dispatch_float!(dst.dtype(), T => by!(&Chains, T)),
+    }
 }

@@ -10,6 +10,7 @@ mod affine;
 mod backend;
 mod bias_activation;
 mod binary;
+mod block_product;
 mod blocked;
 mod cast;
 mod compare;

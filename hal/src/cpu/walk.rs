@@ -511,6 +511,14 @@ macro_rules! dispatch_float {
 }
 pub(super) use dispatch_float;
 
+/// The same for floats whose compute type is f32.
+macro_rules! dispatch_float_f32 {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::dispatch_dtype!(@arms $dtype, $T, $body, F8E4M3 F8E4M3, F16 f16, BF16 bf16, F32 f32)
+    };
+}
+pub(super) use dispatch_float_f32;
+
 /// Runs an expression with a type name bound to the compute type of a dtype.
 macro_rules! dispatch_compute {
     ($dtype:expr, $C:ident => $body:expr) => {

@@ -197,6 +197,9 @@ sizes! {
     /// The number of blocks that fill the device without segments of their own.
     MATMUL_ENOUGH = Size::of_device("matmul.enough", 4);
 
+    /// The bytes of packed operands of a block product above which a batch is computed in parts.
+    MATMUL_SCRATCH = Size::adjusted("matmul.scratch", 1 << 30, 1 << 18);
+
     /// Elements per strip of a dequantized matrix: 32 MiB.
     QUANTIZED_STRIP = Size::adjusted("quantized.strip", 8 << 20, 2048);
     /// The most rows of float activations for which their own kernel is faster.

@@ -2,6 +2,7 @@
 //! than the driver's: wide integers, exact rationals, or a literal implementation of a rule.
 
 mod baseline;
+mod block;
 mod cast;
 mod conv;
 mod elementwise;

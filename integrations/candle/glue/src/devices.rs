@@ -19,8 +19,8 @@ static OPEN: Mutex<BTreeMap<usize, AnyDevice>> = Mutex::new(BTreeMap::new());
 ///
 /// The devices are those that the variable `ISOBIT_CANDLE_DEVICES` names, such as
 /// `rocm:0,cuda:0,cpu`, or all GPUs that are found: first NVIDIA's, then AMD's. The variable
-/// `ISOBIT_CANDLE_NUMERICS` is `portable` or `vendor`; by default a simulated GPU has portable and
-/// a real GPU vendor numerics.
+/// `ISOBIT_CANDLE_NUMERICS` is `portable`, `block` or `vendor`; by default a simulated GPU has
+/// portable and a real GPU vendor numerics.
 ///
 /// # Errors
 /// `InvalidArgument` if there is no such device or a variable is malformed, `LibraryUnavailable` if

@@ -15,6 +15,13 @@ pub const SEGMENTS: u8 = 3;
 /// Tiles of 64 x 64 results on matrix units, of f64. Empty for targets without such units.
 pub const UNIT: u8 = 4;
 
+/// Packs an operand of a block product.
+pub const PACK: u8 = 5;
+/// The block product in tiles of 64 x 64 results.
+pub const BLOCK: u8 = 6;
+/// The block product in larger tiles. Empty for targets without the units.
+pub const BLOCK_LARGE: u8 = 7;
+
 /// The dtypes that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
 
@@ -40,6 +47,16 @@ pub fn add(modules: &mut Vec<Module>) {
         thin.kernel(key(THIN_4), format!("matmul_{dtype}_thin_4"), "ISOBIT_MATMUL_THIN", &[ty, "4"]);
         thin.kernel(key(SEGMENTS), format!("matmul_{dtype}_segments"), "ISOBIT_MATMUL_SEGMENTS", &[ty]);
         modules.push(thin);
+        if dtype == DType::F64 {
+            continue;
+        }
+        let mut pack = Module::new(format!("matmul_pack_{dtype}"), "ops/matmul/block/pack.cu");
+        pack.kernel(key(PACK), format!("matmul_{dtype}_pack"), "ISOBIT_MATMUL_PACK", &[ty]);
+        modules.push(pack);
+        let mut block = Module::new(format!("matmul_block_{dtype}"), "ops/matmul/block/product.cu");
+        block.kernel(key(BLOCK), format!("matmul_{dtype}_block"), "ISOBIT_MATMUL_BLOCK", &[ty, "false"]);
+        block.kernel(key(BLOCK_LARGE), format!("matmul_{dtype}_block_large"), "ISOBIT_MATMUL_BLOCK", &[ty, "true"]);
+        modules.push(block);
     }
     let mut unit = Module::new("matmul_unit_f64", "ops/matmul/unit.cu");
     let key = Key::new(Family::Matmul, 0, &[DType::F64], UNIT);

@@ -10,9 +10,10 @@ use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
 
-use crate::manifest::instances::matmul::{SEGMENTS, THIN, THIN_4, TILE, UNIT};
+use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, PACK, SEGMENTS, THIN, THIN_4, TILE, UNIT};
 use std::mem::offset_of;
 
+mod block;
 mod unit;
 
 /// Elements of k per segment.
@@ -24,7 +25,7 @@ const THIN_COLUMNS: usize = 128;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    let units: &[u8] = if dtypes[0] == DType::F64 { &[UNIT] } else { &[] };
+    let units: &[u8] = if dtypes[0] == DType::F64 { &[UNIT] } else { &[PACK, BLOCK, BLOCK_LARGE] };
     [TILE, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
 }
 
@@ -77,7 +78,10 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         if numerics == Numerics::Vendor && dtype != DType::F8E4M3 && problem.vendor(op)? {
             return Ok(());
         }
-        problem.portable()
+        match block::digits(dtype).filter(|_| numerics == Numerics::Block) {
+            Some(digits) => problem.block(digits),
+            None => problem.portable(),
+        }
     }
 }
 
@@ -204,26 +208,41 @@ impl<R: GpuRuntime> Problem<'_, R> {
             }
         }
         let kernel = self.kernel(thin);
+        let blocks =
+            |m: usize, n: usize| m.div_ceil(if thin { 1 } else { kernel.m }).saturating_mul(n.div_ceil(kernel.n));
+        self.in_parts(&blocks, usize::MAX, &mut |part| {
+            // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
+            // requires.
+            unsafe { part.launch(thin, kernel) }
+        })
+    }
+
+    /// Runs `launch` on parts of the problem with fewer results, whose blocks and indices fit one
+    /// launch, and with at most `most` matrices each (at least one). `blocks` returns the blocks
+    /// for the results of one matrix.
+    fn in_parts(
+        &self,
+        blocks: &dyn Fn(usize, usize) -> usize,
+        most: usize,
+        launch: &mut dyn FnMut(Problem<'_, R>) -> Result<()>,
+    ) -> Result<()> {
         let side = sizes::MATMUL_SIDE.limit(self.m.max(self.n));
         for m0 in (0..self.m).step_by(side) {
             for n0 in (0..self.n).step_by(side) {
                 let (m, n) = ((self.m - m0).min(side), (self.n - n0).min(side));
-                let results = m.div_ceil(if thin { 1 } else { kernel.m }).saturating_mul(n.div_ceil(kernel.n));
-                let blocks = results.saturating_mul(count(&self.batch));
-                let most = (sizes::MATMUL_BLOCKS.limit(blocks) / results).max(1);
+                let results = blocks(m, n);
+                let all = results.saturating_mul(count(&self.batch));
+                let most = (sizes::MATMUL_BLOCKS.limit(all) / results).min(most).max(1);
                 split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
-                    let part = Problem {
+                    launch(Problem {
                         m,
                         n,
                         a: self.a.offset(self.dtype, a + m0 * self.a.row),
                         b: self.b.offset(self.dtype, b + n0 * self.b.col),
                         c: self.c.offset(self.dtype, c + m0 * self.c.row + n0 * self.c.col),
                         batch: batch.into(),
-                        ..self
-                    };
-                    // SAFETY: this is a part of the problem, for which the caller promises what
-                    // `vendor` requires.
-                    unsafe { part.launch(thin, kernel) }
+                        ..*self
+                    })
                 })?;
             }
         }

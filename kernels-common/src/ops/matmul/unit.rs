@@ -11,6 +11,7 @@ use crate::code::image::sm_number;
 use crate::code::table;
 use crate::code::target::Target;
 use crate::device::GpuDevice;
+use crate::key::Key;
 use crate::manifest::instances::matmul::UNIT;
 use crate::runtime::GpuRuntime;
 use isobit_hal::DType;
@@ -26,14 +27,19 @@ pub(super) const SHARED: u32 = 2 * 2 * 64 * 20 * 8 + 64 * 64 * 8;
 /// after them units exist for compatibility only.
 const FAST: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
 
-/// Returns whether products of a dtype run on units: the card has them, and its code was compiled
-/// for an architecture that has them.
+/// Returns whether products of a dtype run on units.
 pub(super) fn is_on<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool {
+    dtype == DType::F64 && has_unit_code(device, key(dtype, UNIT), &FAST)
+}
+
+/// Returns whether a kernel uses units: the card is of one of these architectures, and the kernel's
+/// code was compiled for an architecture that has units.
+pub(super) fn has_unit_code<R: GpuRuntime>(device: &GpuDevice<R>, kernel: Key, archs: &[&str]) -> bool {
     let arch = device.runtime().arch();
-    if dtype != DType::F64 || R::TARGET != Target::Nvptx || !FAST.contains(&arch) {
+    if R::TARGET != Target::Nvptx || !archs.contains(&arch) {
         return false;
     }
-    let entry = table::find(key(dtype, UNIT)).map(|index| table::KERNELS[index]);
+    let entry = table::find(kernel).map(|index| table::KERNELS[index]);
     let packed = entry.and_then(|entry| table::IMAGES[entry.module].packed_arch(R::TARGET, arch));
     // Without packed code the module is compiled on the device, for its architecture.
     packed.is_none_or(has_units)

@@ -9,7 +9,7 @@ use crate::cells::Cell;
 use crate::compare::{Comparison, Product, compare_product};
 use crate::generate::{Draw, Drawn, Fixed, Plan, layout, values};
 use crate::schema::Class;
-use isobit_hal::{DType, Op};
+use isobit_hal::{DType, Numerics, Op};
 use proptest::sample::select;
 
 const OUTER: &[usize] = &[1, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 257];
@@ -37,8 +37,17 @@ impl Family for MatmulFamily {
     }
 
     /// Products below the smallest number, of which the last gives the sum its sign, in a tile and
-    /// in a single row.
+    /// in a single row; for block products, subnormal numbers with large ones, and wide segments.
     fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        if cell.numerics == Some(Numerics::Block) && nth >= 2 {
+            let subnormal = match cell.dtypes[0] {
+                DType::F32 | DType::BF16 => [(-149, -128), (100, 120)],
+                _ => [(-9, 6), (-6, 6)],
+            };
+            let exponents = subnormal.map(|(low, high)| Dist::Exponents { low, high });
+            let shape = [[18, 140, 33], [2, 300, 17]].get(nth as usize - 2)?;
+            return Some(Fixed::new(shape, &exponents));
+        }
         let exponents = match cell.dtypes[0] {
             DType::F32 | DType::BF16 => Dist::Exponents { low: -80, high: -76 },
             DType::F64 => Dist::Exponents { low: -545, high: -539 },

@@ -13,7 +13,7 @@ const SEGMENT: usize = 128;
 /// The levels of both operands that each pass multiplies.
 const PASSES: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
 
-/// Returns the bits of a level's integers for a dtype, if it has block products: one byte per digit.
+/// Returns the bits of a level's integers for a dtype, if it has block products.
 pub(super) fn bits(dtype: DType) -> Option<u32> {
     match dtype {
         DType::F8E4M3 | DType::BF16 => Some(16),

@@ -63,8 +63,8 @@ trait Method<T: Element> {
 
     fn scratch(&self, sides: [usize; 3]) -> Self::Scratch;
 
-    /// Computes a block of rows and columns over k. `pack` fills panels of the operands over a range
-    /// of k, in the order in which it is called; `store` takes each row.
+    /// Computes a block of rows and columns over k. `pack` fills panels of the operands over a
+    /// range of k; `store` takes each row.
     fn block(
         &self,
         scratch: &mut Self::Scratch,

@@ -92,7 +92,7 @@ fn values(seed: &mut u64, n: usize, top: i32, spread: u64) -> Vec<f32> {
     let one = |_| {
         let (bits, exponent) = (random(seed), top - (random(seed) % (spread + 1)) as i32);
         let sign = if bits & 1 == 0 { 1.0 } else { -1.0 };
-        let zero = random(seed) % 9 == 0;
+        let zero = random(seed).is_multiple_of(9);
         if zero { 0.0 } else { (sign * scaled(1.0 + (bits >> 1 & 0x7f_ffff) as f64 / 8_388_608.0, exponent)) as f32 }
     };
     (0..n).map(one).collect()

@@ -87,13 +87,13 @@ ISOBIT_FN i32 quantize(i32 (&integers)[PACK_EACH], float (&x)[PACK_EACH], u32 la
     return step;
 }
 
-// Writes the digits of the threads' integers to a part, through `words`.
+// Writes the digits of the threads' integers to a part, through `words`, which no thread may have
+// read since the last barrier.
 template <u32 PLANES>
 ISOBIT_FN void store_digits(u8 *part, u32 *words, const i32 (&integers)[PACK_EACH], bool columns) {
     constexpr u32 BIAS = PLANES == 2 ? 0x8080 : 0x808080, WORDS = FRAGMENT_BYTES / 4;
     const u32 line = thread_x() / PACK_TEAM, fragment = thread_x() % PACK_TEAM;
     const u32 lower = columns ? 2 : 1, right = columns ? 1 : 2;
-    barrier();
 #pragma unroll
     for (u32 quad = 0; quad < PACK_EACH / 4; quad++) {
         const u32 place = (line % 8 * 4 + quad % 4) * 4 + line / 8 * lower + quad / 4 * right;

@@ -154,8 +154,8 @@ ISOBIT_FN float chain(const T *a, u64 a_step, const T *b, u64 b_step, u64 k) {
 }
 
 // Adds the products of a level of `a` and one of `b` to the results. FAR if products of two steps
-// may be outside the range of f32. With a lag of one the upper half of the warps is one stage behind
-// the lower half, so that units are busy while a segment is added to the results.
+// may be outside the range of f32. With a lag of one the upper half of the warps is one stage
+// behind the lower half, so that units are busy while a segment is added to the results.
 template <typename S, bool FAR>
 ISOBIT_FN void add_levels(float (&result)[S::M][2 * S::N][4], u8 *shared, const TileSide &a, const TileSide &b,
                           const u32 (&level)[2]) {

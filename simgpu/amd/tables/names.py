@@ -1,4 +1,5 @@
-"""Canonical names: one name per operation on all targets. It is GFX11's if GFX9 has another name for the same operation on the same operands.
+"""Canonical names: one name per operation on all targets. It is GFX11's if GFX9 has another name for the same operation on the same operands,
+and gfx942's for the matrix instructions, which GFX11 does not have.
 
 These are not unified, because the operands differ: `ds_cmpst_*` of GFX9 takes the comparand first, `ds_cmpstore_*` of GFX11 the new value.
 """
@@ -30,6 +31,12 @@ PARTS = (
     (r"^ds_write2st64_", "ds_store_2addr_stride64_"), (r"^ds_write2_", "ds_store_2addr_"),
     (r"^ds_wrxchg2st64_rtn_", "ds_storexchg_2addr_stride64_rtn_"), (r"^ds_wrxchg2_rtn_", "ds_storexchg_2addr_rtn_"),
     (r"^ds_wrxchg_", "ds_storexchg_"), (r"^ds_read_", "ds_load_"), (r"^ds_write_", "ds_store_"),
+    # The names of gfx942 have the number of blocks, if there are several, and an underscore before
+    # the type of the factors.
+    (r"^(v_mfma_(?:f32_32x32x1(?=f32)|[fi]32_32x32x4(?=f16|i8)))([fi]\d+)$", r"\1_2b_\2"),
+    (r"^(v_mfma_(?:f32_16x16x1(?=f32)|[fi]32_16x16x4(?=f16|i8)|f64_4x4x4))([fi]\d+)$", r"\1_4b_\2"),
+    (r"^(v_mfma_(?:f32_4x4x1|[fi]32_4x4x4))([fi]\d+)$", r"\1_16b_\2"),
+    (r"^(v_mfma_[fi]\d+_\d+x\d+x\d+)([fi]\d+)$", r"\1_\2"),
 )
 
 _LOADS = {"ubyte": "u8", "sbyte": "i8", "ushort": "u16", "sshort": "i16", "dword": "b32", "dwordx2": "b64", "dwordx3": "b96", "dwordx4": "b128",

@@ -4,6 +4,7 @@
 mod llvm;
 
 use isobit_simgpu_amd::isa::{Arch, decode};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -221,4 +222,41 @@ fn no_bytes_make_it_panic() {
     let taken = taken.into_inner();
     println!("{} random codes, of which {taken} are instructions", 3 * WORDS);
     assert!(taken > WORDS / 2, "only {taken} codes are instructions: the words are not those of the encodings");
+}
+
+/// Returns the number of matrix instructions that LLVM knows for a target.
+fn matrix_instructions(arch: Arch) -> usize {
+    match arch {
+        Arch::Gfx90a => 27,
+        Arch::Gfx942 => 46,
+        Arch::Gfx1100 => 6,
+    }
+}
+
+#[test]
+fn matrix_instructions_are_what_llvm_says() {
+    if !llvm::is_there() {
+        return;
+    }
+    for arch in Arch::ALL {
+        let mut random = Random(2511);
+        let (mut sample, mut mnemonics) = (Vec::new(), BTreeSet::new());
+        for opcode in 0..128 {
+            let head = if arch.is_gfx9() { 0xd380_0000 } else { 0xcc00_0000 };
+            for _ in 0..500 {
+                let code = word(&mut random, (head | opcode << 16, 16));
+                let Ok(inst) = decode(arch, &code) else { continue };
+                if ["v_mfma_", "v_smfmac_", "v_wmma_"].iter().any(|kind| inst.name.starts_with(kind)) {
+                    mnemonics.insert(inst.mnemonic);
+                    sample.push((code[..usize::from(inst.size)].to_vec(), inst.display(arch).to_string()));
+                }
+            }
+        }
+        assert_eq!(mnemonics.len(), matrix_instructions(arch), "{}: {mnemonics:?}", arch.name());
+        let expected = disassembled(arch, sample.iter().map(|(code, _)| code.clone()));
+        for ((code, found), expected) in sample.iter().zip(&expected) {
+            assert_eq!(found, expected, "{}: {code:02x?}", arch.name());
+        }
+        println!("{}: {} random matrix instructions have the same text as LLVM's", arch.name(), sample.len());
+    }
 }

@@ -107,10 +107,9 @@ impl Groups for Group<'_> {
 
     fn digest(&self, state: &GroupState) -> u64 {
         let mut hasher = DefaultHasher::new();
-        // A kernel with accumulation registers counts both kinds together.
-        let rows = (self.kernel.vgprs as usize).min(ACCUMULATION);
+        let setup = &self.kernel.setup;
         for wave in &state.waves[..state.status.len()] {
-            for row in wave.v[..rows].iter().chain(&wave.v[ACCUMULATION..][..rows]) {
+            for row in wave.v[..setup.vector].iter().chain(&wave.v[ACCUMULATION..][..setup.accumulation]) {
                 row.0.hash(&mut hasher);
             }
             // The epoch only concerns the race checks.

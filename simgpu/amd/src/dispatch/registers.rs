@@ -24,8 +24,8 @@ impl Group<'_> {
         // have keep what they had.
         state.s = [0; 128];
         state.s[..=usize::from(sreg::VCC_HI)].fill(undefined::WORD);
-        let rows = (self.kernel.vgprs as usize).min(ACCUMULATION);
-        state.v[..rows].fill(Row::splat(undefined::WORD));
+        state.v[..setup.vector].fill(Row::splat(undefined::WORD));
+        state.v[ACCUMULATION..][..setup.accumulation].fill(Row::splat(undefined::WORD));
         state.set_exec(state.live);
         let property = |bit: u16| setup.properties >> bit & 1 == 1;
         let mut next = 0;

@@ -162,7 +162,10 @@ impl Lower {
     /// # Errors
     /// An instruction or a modifier that is not simulated.
     pub fn half(&mut self, inst: &Inst) -> Result<Step, Unsupported> {
-        let lowering = table().get(inst.name).ok_or_else(|| Unsupported::Name(inst.mnemonic.into()))?;
+        let lowering = table().get(inst.name).ok_or_else(|| match super::matrix::refused(inst.name) {
+            Some(why) => Unsupported::Refused(inst.mnemonic.into(), why),
+            None => Unsupported::Name(inst.mnemonic.into()),
+        })?;
         lowering(self, inst)
     }
 

@@ -29,6 +29,7 @@ pub mod integer;
 pub mod lane;
 pub mod lower;
 pub mod marks;
+pub mod matrix;
 pub mod memory;
 mod modifiers;
 mod observed;
@@ -48,7 +49,7 @@ pub use wave::{Env, Wave};
 
 /// All instructions: the tables of each subject.
 const TABLES: &[&[Table]] =
-    &[&[control::TABLE], salu::TABLES, integer::TABLES, float::TABLES, cross::TABLES, memory::TABLES];
+    &[&[control::TABLE], salu::TABLES, integer::TABLES, float::TABLES, cross::TABLES, matrix::TABLES, memory::TABLES];
 
 /// Instructions by canonical name.
 type Table = &'static [(&'static str, lower::Lowering)];

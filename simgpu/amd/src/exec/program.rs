@@ -151,6 +151,8 @@ pub enum Unsupported {
     Decode(DecodeError),
     /// Its name is in no table.
     Name(String),
+    /// It is not simulated for this reason.
+    Refused(String, &'static str),
     /// It has a modifier that its engine does not support.
     Modifier(String, &'static str),
 }
@@ -160,6 +162,7 @@ impl std::fmt::Display for Unsupported {
         match self {
             Self::Decode(e) => write!(f, "invalid instruction: {e}"),
             Self::Name(name) => write!(f, "the instruction {name} is not simulated"),
+            Self::Refused(name, why) => write!(f, "the instruction {name} is not simulated: {why}"),
             Self::Modifier(name, modifier) => write!(f, "the instruction {name} with {modifier} is not simulated"),
         }
     }

@@ -217,6 +217,20 @@ pub struct Cache {
     pub dlc: bool,
 }
 
+/// The patterns of a matrix instruction of GFX9 (VOP3P-MAI). With zeros, each block of the result
+/// is the product of its own blocks of both factors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Mai {
+    /// The logarithm of the number of blocks that read the same block of the first factor; for a
+    /// sparse product, whether `abid` selects among the indices.
+    pub cbsz: u8,
+    /// The block that they read, or the indices.
+    pub abid: u8,
+    /// The pattern in which lanes of the second factor are exchanged. For doubles on gfx942, the
+    /// operands that are negated, one bit each.
+    pub blgp: u8,
+}
+
 /// A decoded instruction. Fields that an encoding does not have keep their defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inst {
@@ -225,7 +239,7 @@ pub struct Inst {
     pub mnemonic: &'static str,
     /// The name that lowering uses: the same for all targets, without the suffixes of encodings. If
     /// names differ, it is GFX11's (`ds_read_b32` becomes `ds_load_b32`; `v_dual_add_f32` becomes
-    /// `v_add_f32`).
+    /// `v_add_f32`), or gfx942's (`v_mfma_f32_32x32x2f32` becomes `v_mfma_f32_32x32x2_f32`).
     pub name: &'static str,
     /// The encoding.
     pub encoding: Encoding,
@@ -274,6 +288,8 @@ pub struct Inst {
     pub dpp: Option<Dpp>,
     /// Cache policy.
     pub cache: Cache,
+    /// The patterns of a matrix instruction.
+    pub mai: Mai,
     /// MUBUF `offen`: the address register is added to the address.
     pub offen: bool,
     /// MUBUF `idxen`.

@@ -8,4 +8,4 @@ mod table;
 #[doc(hidden)]
 pub use decode::blank;
 pub use decode::decode;
-pub use inst::{Arch, Cache, DecodeError, Dpp, Encoding, Inst, Operand, Sdwa, Select, Unused, sreg};
+pub use inst::{Arch, Cache, DecodeError, Dpp, Encoding, Inst, Mai, Operand, Sdwa, Select, Unused, sreg};

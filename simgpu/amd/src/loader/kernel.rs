@@ -103,7 +103,7 @@ pub struct Kernel {
     pub dynamic_stack: bool,
     /// The largest number of threads per block.
     pub max_threads: u32,
-    /// The number of vector registers per thread.
+    /// The number of vector registers per thread, including accumulation registers.
     pub vgprs: u32,
     /// The number of scalar registers per wave.
     pub sgprs: u32,
@@ -135,6 +135,10 @@ pub(crate) struct Setup {
     pub(crate) scratch: bool,
     /// The number of dimensions of the thread's coordinates beyond x.
     pub(crate) thread_dims: u8,
+    /// The number of vector registers of the program.
+    pub(crate) vector: usize,
+    /// The number of its accumulation registers.
+    pub(crate) accumulation: usize,
 }
 
 impl Kernel {
@@ -176,6 +180,15 @@ impl Kernel {
         let end = u64::from(program.steps[entry].offset) + code_bytes;
         let end = u32::try_from(end).unwrap_or(u32::MAX);
         let own = program.steps[entry..].iter().take_while(|step| step.offset < end).count();
+        // Both kinds share one file on gfx90a and gfx942. The descriptor says at which register the
+        // accumulation registers start.
+        let accumulation = if arch.is_gfx9() { described.vgprs.saturating_sub(4 * (word(44) & 63) + 4) } else { 0 };
+        let vector = described.vgprs - accumulation;
+        if vector.max(accumulation) > 256 {
+            return Err(LoadError::Invalid(format!(
+                "{name} has {vector} vector and {accumulation} accumulation registers, of at most 256 each"
+            )));
+        }
         let (granules, atomics) = accesses(program, entry..entry + own);
         Ok(Self {
             args: described.args,
@@ -195,6 +208,8 @@ impl Kernel {
                 group_info: rsrc2 >> 10 & 1 == 1,
                 scratch: rsrc2 & 1 == 1,
                 thread_dims: (rsrc2 >> 11 & 3) as u8,
+                vector: vector as usize,
+                accumulation: accumulation as usize,
             },
             granules,
             atomics,

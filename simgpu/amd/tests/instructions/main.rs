@@ -7,6 +7,7 @@ mod cross;
 mod dpp;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 mod row;
 mod salu;

@@ -3,4 +3,5 @@
 mod barriers;
 #[path = "../common/mod.rs"]
 mod common;
+mod matrix;
 mod spinning;

@@ -6,12 +6,13 @@ mod code;
 mod dpp;
 mod dual;
 mod head;
+mod matrix;
 mod memory;
 mod operand;
 mod scalar;
 mod vector;
 
-use super::inst::{Arch, Cache, DecodeError, Encoding, Inst, Operand};
+use super::inst::{Arch, Cache, DecodeError, Encoding, Inst, Mai, Operand};
 use super::table::{self, Field, Role};
 use code::Code;
 
@@ -45,9 +46,6 @@ fn inst(arch: Arch, word: u32, bytes: &[u8]) -> Result<Inst, Failure> {
         let name = arch.name();
         return Err(format!("{:?} opcode {:#x}{suffix} is not an instruction of {name}", head.encoding, head.opcode));
     };
-    if ["v_mfma", "v_smfmac", "v_wmma"].iter().any(|kind| row.name.starts_with(kind)) {
-        return Err(format!("{} is a matrix instruction, whose modifiers are not decoded", row.mnemonic));
-    }
     let mut code = Code::new(arch, row, bytes, size)?;
     let mut inst = blank(row.encoding, row.mnemonic, row.name);
     match head.encoding {
@@ -55,6 +53,7 @@ fn inst(arch: Arch, word: u32, bytes: &[u8]) -> Result<Inst, Failure> {
             scalar::numbers(&code, &mut inst)
         }
         Encoding::Smem => scalar::memory(&code, &mut inst),
+        Encoding::Vop3p if matrix::is(row) => matrix::modifiers(&code, &mut inst),
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => {
             vector::modifiers(&code, &mut inst)?
         }
@@ -119,6 +118,7 @@ pub fn blank(encoding: Encoding, mnemonic: &'static str, name: &'static str) -> 
         sdwa: None,
         dpp: None,
         cache: Cache::default(),
+        mai: Mai::default(),
         offen: false,
         idxen: false,
         lds: false,

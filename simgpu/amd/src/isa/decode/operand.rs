@@ -7,6 +7,11 @@ use crate::isa::table::{A, C, Field, Form, H, L, S, Slot, V, W};
 /// Returns the operand of a slot and its number of 32-bit registers. The modifiers of `inst` that
 /// determine the address mode must already be read.
 pub(super) fn read(code: &mut Code, slot: &Slot, inst: &mut Inst) -> Result<(Operand, u8), Failure> {
+    if super::matrix::is(code.row()) {
+        let operand = super::matrix::operand(code, slot)?;
+        check(code, slot, operand, slot.dwords)?;
+        return Ok((operand, slot.dwords));
+    }
     let (operand, dwords) = raw(code, slot, inst)?;
     let operand = match operand {
         Operand::Vgpr(number) if slot.class & A != 0 && number < 256 => Operand::Vgpr(number + 256),

@@ -1,6 +1,6 @@
 //! Modifiers as text: those around a source, and those after the operands.
 
-use crate::isa::inst::{Arch, Dpp, Encoding, Inst, Operand, Sdwa, Select, Unused};
+use crate::isa::inst::{Arch, Dpp, Encoding, Inst, Mai, Operand, Sdwa, Select, Unused};
 use crate::isa::table::{H, Role, Row};
 use std::fmt::{self, Formatter};
 
@@ -76,7 +76,27 @@ fn cache(f: &mut Formatter<'_>, inst: &Inst, arch: Arch) -> fmt::Result {
     flag(f, inst.cache.dlc, dlc)
 }
 
+/// Writes the patterns of a matrix instruction of GFX9.
+fn patterns(f: &mut Formatter<'_>, inst: &Inst, arch: Arch) -> fmt::Result {
+    let Mai { cbsz, abid, blgp } = inst.mai;
+    for (name, value) in [(" cbsz:", cbsz), (" abid:", abid)] {
+        if value != 0 {
+            write!(f, "{name}{value}")?;
+        }
+    }
+    match blgp {
+        0 => Ok(()),
+        _ if arch == Arch::Gfx942 && inst.name.starts_with("v_mfma_f64_") => {
+            write!(f, " neg:[{},{},{}]", blgp & 1, blgp >> 1 & 1, blgp >> 2)
+        }
+        _ => write!(f, " blgp:{blgp}"),
+    }
+}
+
 fn vector(f: &mut Formatter<'_>, inst: &Inst, arch: Arch, row: &Row) -> fmt::Result {
+    if ["v_mfma_", "v_smfmac_"].iter().any(|kind| inst.name.starts_with(kind)) {
+        return patterns(f, inst, arch);
+    }
     let sources = row.slots.iter().filter(|slot| slot.shown && matches!(slot.role, Role::Source(_))).count() as u8;
     let list = |mask: u8, count: u8| {
         let bits: Vec<String> = (0..count).map(|i| (mask >> i & 1).to_string()).collect();

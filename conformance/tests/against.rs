@@ -116,7 +116,7 @@ fn a_run_is_held_to_an_earlier_one() {
 fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
     let builds = Builds::new();
     let (status, shown, _) = builds.compare(&[]);
-    assert_eq!((status, counts(&shown)), (0, vec![26, 26, 0, 0, 0, 0, 0]));
+    assert_eq!((status, counts(&shown)), (0, vec![30, 30, 0, 0, 0, 0, 0]));
 
     // Only vendor results changed: they are listed, but the verdict is not different.
     let vendor = |digests: &mut Digests| {
@@ -126,7 +126,7 @@ fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
     };
     builds.later(vendor);
     let (status, shown, _) = builds.compare(&[]);
-    assert_eq!((status, counts(&shown)), (0, vec![26, 25, 0, 0, 0, 1, 0]));
+    assert_eq!((status, counts(&shown)), (0, vec![30, 29, 0, 0, 0, 1, 0]));
     shows(
         &shown,
         &["no numerics version promises them", "matmul f8e4m3 vendor on cpu: 1 case", "--numerics vendor", "\nsame  "],
@@ -141,7 +141,7 @@ fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
         digests.devices[0].cells.push(added);
     });
     let (status, shown, _) = builds.compare(&[]);
-    assert_eq!((status, counts(&shown)), (1, vec![25, 23, 0, 1, 1, 1, 1]));
+    assert_eq!((status, counts(&shown)), (1, vec![29, 27, 0, 1, 1, 1, 1]));
     shows(
         &shown,
         &["exp bf16 on cpu: 1 case, the first at index 2", "lost:\n  add f32 on cpu", "added:\n  brand_new f32 on cpu"],
@@ -169,11 +169,11 @@ fn a_device_that_only_one_run_has_is_lost_or_added_whole() {
     // The copy in `new` was made before this change.
     let (status, shown, _) = builds.compare(&[]);
     assert_eq!(status, 1);
-    shows(&shown, &["all 26 cells of cuda:0, which the later run does not have"]);
+    shows(&shown, &["all 30 cells of cuda:0, which the later run does not have"]);
     assert_eq!(builds.compare(&["--devices", "cpu"]).0, 0);
     let (status, shown, _) = told(&program(&["--against", &builds.arg("new"), &builds.arg("old")]));
     assert_eq!(status, 0);
-    shows(&shown, &["all 26 cells of cuda:0, which the earlier run does not have"]);
+    shows(&shown, &["all 30 cells of cuda:0, which the earlier run does not have"]);
 }
 
 #[test]

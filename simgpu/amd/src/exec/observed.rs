@@ -42,7 +42,8 @@ impl Wave {
         }
         let exec = self.exec() & self.live;
         if let Some(marks) = env.coverage {
-            // A vector instruction without an active lane does nothing, unless it is one on matrices.
+            // A vector instruction without an active lane does nothing, unless it is one on
+            // matrices.
             let ignores_exec =
                 |inst: &Inst| ["s_", "v_mfma_", "v_wmma_"].iter().any(|kind| inst.name.starts_with(kind));
             if exec != 0 || env.program.insts.get(step.inst as usize).is_some_and(ignores_exec) {

@@ -13,9 +13,9 @@ pub(super) trait Sum: Value + Default {
     /// The number of consecutive rows of the result whose elements a lane holds in consecutive
     /// registers.
     const TOGETHER: usize;
-    /// Returns the factor number `at` of each lane; `registers` are those of one operand,
-    /// which may be only one.
-    fn factors(registers: [&Row; 2], at: usize) -> [Self; 64];
+    /// Reads the factor number `at` of each lane from the first and the last register of an
+    /// operand, which has one or two.
+    fn factors(registers: [&Row; 2], at: usize, into: &mut [Self; 64]);
     /// Adds a product.
     fn add(self, a: Self, b: Self) -> Self;
 }
@@ -23,8 +23,10 @@ pub(super) trait Sum: Value + Default {
 impl Sum for f32 {
     const TOGETHER: usize = 4;
     #[inline(always)]
-    fn factors(registers: [&Row; 2], _: usize) -> [Self; 64] {
-        registers[0].0.map(Self::from_bits)
+    fn factors([register, _]: [&Row; 2], _: usize, into: &mut [Self; 64]) {
+        for (factor, word) in into.iter_mut().zip(&register.0) {
+            *factor = Self::from_bits(*word);
+        }
     }
     #[inline(always)]
     fn add(self, a: Self, b: Self) -> Self {
@@ -35,9 +37,10 @@ impl Sum for f32 {
 impl Sum for f64 {
     const TOGETHER: usize = 1;
     #[inline(always)]
-    fn factors(registers: [&Row; 2], _: usize) -> [Self; 64] {
-        let (low, high) = (&registers[0].0, &registers[1].0);
-        std::array::from_fn(|lane| Self::from_words(low[lane], high[lane]))
+    fn factors([low, high]: [&Row; 2], _: usize, into: &mut [Self; 64]) {
+        for ((factor, low), high) in into.iter_mut().zip(&low.0).zip(&high.0) {
+            *factor = Self::from_words(*low, *high);
+        }
     }
     #[inline(always)]
     fn add(self, a: Self, b: Self) -> Self {
@@ -49,8 +52,10 @@ impl Sum for f64 {
 impl Sum for i32 {
     const TOGETHER: usize = 4;
     #[inline(always)]
-    fn factors(registers: [&Row; 2], at: usize) -> [Self; 64] {
-        registers[at / 4].0.map(|word| ((word >> (8 * (at % 4))) as i8).into())
+    fn factors(registers: [&Row; 2], at: usize, into: &mut [Self; 64]) {
+        for (factor, word) in into.iter_mut().zip(&registers[at / 4].0) {
+            *factor = ((word >> (8 * (at % 4))) as i8).into();
+        }
     }
     #[inline(always)]
     fn add(self, a: Self, b: Self) -> Self {

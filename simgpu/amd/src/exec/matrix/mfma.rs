@@ -10,28 +10,39 @@ use super::accumulate::Sum;
 use super::held;
 use crate::exec::lower::{Lower, Lowering, modifier};
 use crate::exec::program::{Exec, Flow, Source, Step, Unsupported};
-use crate::exec::row::Row;
 use crate::exec::value::Value;
 use crate::exec::wave::{Env, Wave};
 use crate::isa::{Inst, Operand};
+use std::hint::black_box;
 
 /// The number of lanes: all targets that have these instructions have waves of 64.
 const LANES: usize = 64;
 
 /// Computes blocks of `SIDE` x `SIDE`. `EACH` is the number of factors in a lane, `HELD` that of
-/// elements of the result.
+/// elements of the result. `WIDE` lanes are computed at a time.
 #[inline(always)]
-fn run<T: Sum, const SIDE: usize, const DEPTH: usize, const BLOCKS: usize, const EACH: usize, const HELD: usize>(
+fn run<
+    T: Sum,
+    const SIDE: usize,
+    const DEPTH: usize,
+    const BLOCKS: usize,
+    const EACH: usize,
+    const HELD: usize,
+    const WIDE: usize,
+>(
     wave: &mut Wave,
     step: &Step,
     env: &Env<'_>,
-) {
+) -> Flow {
     let words = T::KIND.dwords();
     let registers = if words == 2 { 2 } else { EACH.div_ceil(4) };
-    let [a, b] = [0, 1].map(|at| {
-        let rows: [&Row; 2] = std::array::from_fn(|word| held(wave, env, step.rows[at], word.min(registers - 1)));
-        std::array::from_fn::<_, EACH, _>(|at| T::factors(rows, at))
-    });
+    let [mut a, mut b] = [[[T::default(); LANES]; EACH]; 2];
+    for (operand, factors) in [(step.rows[0], &mut a), (step.rows[1], &mut b)] {
+        let rows = [0, registers - 1].map(|register| held(wave, env, operand, register));
+        for (at, factors) in factors.iter_mut().enumerate() {
+            T::factors(rows, at, factors);
+        }
+    }
     let mut sums = [[T::default(); LANES]; HELD];
     for (element, sums) in sums.iter_mut().enumerate() {
         let low = held(wave, env, step.rows[2], words * element);
@@ -50,12 +61,19 @@ fn run<T: Sum, const SIDE: usize, const DEPTH: usize, const BLOCKS: usize, const
         for (place, sums) in sums.chunks_exact_mut(SIDE).enumerate() {
             let (round, block) = (place / beside, place % beside + group / turns);
             let row = T::TOGETHER * (group % turns * rounds + round) + part;
-            for k in 0..DEPTH {
-                let first = SIDE * (BLOCKS * (k / EACH) + block);
-                let x = a[k % EACH][first + row];
-                for (sum, y) in sums.iter_mut().zip(&b[k % EACH][first..first + SIDE]) {
-                    *sum = sum.add(x, *y);
+            // Hidden from the compiler, which would otherwise make vectors of several rows.
+            let row = black_box(row);
+            for (at, sums) in sums.as_chunks_mut::<WIDE>().0.iter_mut().enumerate() {
+                let mut chains = *sums;
+                for k in 0..DEPTH {
+                    let first = SIDE * (BLOCKS * (k / EACH) + block);
+                    let x = a[k % EACH][first + row];
+                    let column = &b[k % EACH][first..][..SIDE].as_chunks::<WIDE>().0[at];
+                    for (sum, y) in chains.iter_mut().zip(column) {
+                        *sum = sum.add(x, *y);
+                    }
                 }
+                *sums = chains;
             }
         }
     }
@@ -70,24 +88,6 @@ fn run<T: Sum, const SIDE: usize, const DEPTH: usize, const BLOCKS: usize, const
             }
         }
     }
-}
-
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-fn fast<T: Sum, const SIDE: usize, const DEPTH: usize, const BLOCKS: usize, const EACH: usize, const HELD: usize>(
-    wave: &mut Wave,
-    step: &Step,
-    env: &mut Env<'_>,
-) -> Flow {
-    run::<T, SIDE, DEPTH, BLOCKS, EACH, HELD>(wave, step, env);
-    Flow::Next
-}
-
-fn base<T: Sum, const SIDE: usize, const DEPTH: usize, const BLOCKS: usize, const EACH: usize, const HELD: usize>(
-    wave: &mut Wave,
-    step: &Step,
-    env: &mut Env<'_>,
-) -> Flow {
-    run::<T, SIDE, DEPTH, BLOCKS, EACH, HELD>(wave, step, env);
     Flow::Next
 }
 
@@ -116,19 +116,22 @@ fn lower<T: Value>(lower: &mut Lower, inst: &Inst, fast: Exec, base: Exec) -> Re
     Ok(step)
 }
 
-/// A row of the table: the number of factors in a lane follows from the shape, as does that of
-/// elements of the result.
+/// The rows of the table, each with its functions for AVX2 and for the baseline. The number of
+/// factors in a lane, and that of elements of the result, follow from the shape.
 macro_rules! mfma {
     ($($name:literal: $type:ty, $side:literal x $depth:literal, $blocks:literal;)*) => {
         &[$(($name, |low, inst| {
             const EACH: usize = $side * $depth * $blocks / LANES;
             const HELD: usize = $side * $side * $blocks / LANES;
-            lower::<$type>(
-                low,
-                inst,
-                fast::<$type, $side, $depth, $blocks, EACH, HELD>,
-                base::<$type, $side, $depth, $blocks, EACH, HELD>,
-            )
+            const WIDE: usize = if $side < 8 { $side } else { 8 };
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+            fn fast(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
+                run::<$type, $side, $depth, $blocks, EACH, HELD, WIDE>(wave, step, env)
+            }
+            fn base(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
+                run::<$type, $side, $depth, $blocks, EACH, HELD, WIDE>(wave, step, env)
+            }
+            lower::<$type>(low, inst, fast, base)
         })),*]
     };
 }

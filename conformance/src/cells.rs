@@ -7,7 +7,7 @@
 
 pub use crate::family::Operation;
 use crate::schema::Class;
-use isobit_hal::{DType, Numerics, Op};
+use isobit_hal::{DType, Matmul, Numerics, Op};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
@@ -101,7 +101,7 @@ impl fmt::Display for Cell {
 fn cells_of(operation: Operation) -> Vec<Cell> {
     let numerics = |dtypes: &[DType]| -> &[Option<Numerics>] {
         match operation.op() {
-            Op::Matmul(_) if dtypes[0] != DType::F64 => {
+            Op::Matmul(_) if Matmul::block_digits(dtypes[0]).is_some() => {
                 &[Some(Numerics::Portable), Some(Numerics::Vendor), Some(Numerics::Block)]
             }
             op if op.has_numerics() => &[Some(Numerics::Portable), Some(Numerics::Vendor)],

@@ -38,9 +38,9 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [batch, m, n, k]: [
     let flops = 2.0 * (batch * m * n * k) as f64;
     let mut vendor = None;
     let with_vendor: &[_] = if dtype == DType::F8E4M3 { &[] } else { &[("matmul_vendor", Numerics::Vendor)] };
-    let block: &[_] = if dtype == DType::F64 { &[] } else { &[("matmul_block", Numerics::Block)] };
+    let block = Matmul::block_digits(dtype).map(|_| ("matmul_block", Numerics::Block));
     let portable = [("matmul", Numerics::Portable)];
-    for &(op, numerics) in with_vendor.iter().chain(&portable).chain(block) {
+    for &(op, numerics) in with_vendor.iter().chain(&portable).chain(&block) {
         let us = bench
             .time(|| BackendStorage::matmul_into(Matmul::with_numerics(numerics), &a, &lhs, &b, &rhs, &mut c, &out))?;
         rows.push(Row { flops: Some(flops), ..Row::new(op, dtype, &work, us).with_floor(vendor) });

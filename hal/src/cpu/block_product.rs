@@ -5,22 +5,12 @@
 use super::blocked::{Line, MC, MR, NC, Panels, Scratch, Segment, Tiled};
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
-use crate::DType;
 use std::ops::Range;
 
 /// Elements of k per segment.
 const SEGMENT: usize = 128;
 /// The levels of both operands that each pass multiplies.
 const PASSES: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
-
-/// Returns the bits of a level's integers for a dtype, if it has block products.
-pub(super) fn bits(dtype: DType) -> Option<u32> {
-    match dtype {
-        DType::F8E4M3 | DType::BF16 => Some(16),
-        DType::F16 | DType::F32 => Some(24),
-        _ => None,
-    }
-}
 
 /// Returns 2^n, for n from -126 to 127.
 #[inline(always)]

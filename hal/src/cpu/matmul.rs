@@ -1,7 +1,7 @@
 //! The portable matrix product, as `docs/numerics.md` section 9 defines it.
 
 use super::CpuStorage;
-use super::block_product::{self, BlockScratch};
+use super::block_product::BlockScratch;
 use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
 use super::element::Element;
 use super::walk::{dispatch_float, dispatch_float_f32, for_runs, gather, parallel, scatter};
@@ -189,9 +189,9 @@ pub(super) fn matmul(
             )
         };
     }
-    let bits = block_product::bits(dst.dtype()).filter(|_| op.numerics == Some(Numerics::Block));
-    match bits {
-        Some(bits) => dispatch_float_f32!(dst.dtype(), T => by!(&Blocks(bits), T)),
+    let digits = Matmul::block_digits(dst.dtype()).filter(|_| op.numerics == Some(Numerics::Block));
+    match digits {
+        Some(digits) => dispatch_float_f32!(dst.dtype(), T => by!(&Blocks(8 * digits as u32), T)),
         None => dispatch_float!(dst.dtype(), T => by!(&Chains, T)),
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters of elementwise operations, reductions and products.
 
 use super::ReduceOp;
-use crate::Numerics;
+use crate::{DType, Numerics};
 
 /// `x * mul + add`. Floats: one fma in the compute type, to which `mul` and `add` are rounded
 /// first. Integers: `mul` and `add` are cast to the dtype (truncated, saturating, NaN to 0), and
@@ -177,6 +177,17 @@ pub struct Matmul {
 }
 
 impl Matmul {
+    /// Returns the bytes per integer of [block products](Numerics::Block) of a dtype: 2 of f8e4m3
+    /// and bf16, 3 of f16 and f32. `None` if products of the dtype are chains with any numerics of
+    /// Isobit's own kernels.
+    pub const fn block_digits(dtype: DType) -> Option<usize> {
+        match dtype {
+            DType::F8E4M3 | DType::BF16 => Some(2),
+            DType::F16 | DType::F32 => Some(3),
+            _ => None,
+        }
+    }
+
     /// Creates a product with the given numerics.
     pub const fn with_numerics(numerics: Numerics) -> Self {
         Self { numerics: Some(numerics) }

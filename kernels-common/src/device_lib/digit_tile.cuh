@@ -59,17 +59,12 @@ ISOBIT_FN void multiply_digits(i32 (&sum)[M][2 * N][WEIGHTS<PLANES>][4], const u
                     const u32 w = p + q;
                     // The first product of a weight has the lowest p.
                     const bool first = FIRST && p == (w < PLANES ? 0 : w + 1 - PLANES);
-                    const u32 *x = row[i].v;
-                    const u32 b0 = column[j / 2][q].v[j % 2 * 2], b1 = column[j / 2][q].v[j % 2 * 2 + 1];
-                    auto &s = sum[i][j];
+                    const u32(&x)[4] = row[i].v;
+                    const u32 y[2] = {column[j / 2][q].v[j % 2 * 2], column[j / 2][q].v[j % 2 * 2 + 1]};
                     if (first)
-                        asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
-                            : "=r"(s[w][0]), "=r"(s[w][1]), "=r"(s[w][2]), "=r"(s[w][3])
-                            : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(b0), "r"(b1), "r"(0));
+                        int_tile_detail::multiply(sum[i][j][w], 0, x, y);
                     else
-                        asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                            : "+r"(s[w][0]), "+r"(s[w][1]), "+r"(s[w][2]), "+r"(s[w][3])
-                            : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(b0), "r"(b1));
+                        int_tile_detail::multiply_add(sum[i][j][w], x, y);
                 }
     }
 #else

@@ -23,15 +23,6 @@ const PACK_THREADS: u32 = 64;
 /// Architectures whose multiprocessors have the shared memory that the large tiles need.
 const ROOMY: [&str; 5] = ["sm_80", "sm_87", "sm_90", "sm_100", "sm_103"];
 
-/// Returns the digits of a dtype's integers, if it has block products.
-pub(super) fn digits(dtype: DType) -> Option<usize> {
-    match dtype {
-        DType::F8E4M3 | DType::BF16 => Some(2),
-        DType::F16 | DType::F32 => Some(3),
-        _ => None,
-    }
-}
-
 /// A tile of results. Must match `ShapeOf` of ops/matmul/block/product.cu.
 #[derive(Debug, Clone, Copy)]
 struct Tile {

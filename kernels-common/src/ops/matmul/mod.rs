@@ -8,7 +8,7 @@ use crate::launch::{Launch, sizes};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
 
 use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, PACK, SEGMENTS, THIN, THIN_4, TILE, UNIT};
 use std::mem::offset_of;
@@ -25,7 +25,10 @@ const THIN_COLUMNS: usize = 128;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    let units: &[u8] = if dtypes[0] == DType::F64 { &[UNIT] } else { &[PACK, BLOCK, BLOCK_LARGE] };
+    let units: &[u8] = match Matmul::block_digits(dtypes[0]) {
+        None => &[UNIT],
+        Some(_) => &[PACK, BLOCK, BLOCK_LARGE],
+    };
     [TILE, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
 }
 
@@ -78,7 +81,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         if numerics == Numerics::Vendor && dtype != DType::F8E4M3 && problem.vendor(op)? {
             return Ok(());
         }
-        match block::digits(dtype).filter(|_| numerics == Numerics::Block) {
+        match Matmul::block_digits(dtype).filter(|_| numerics == Numerics::Block) {
             Some(digits) => problem.block(digits),
             None => problem.portable(),
         }

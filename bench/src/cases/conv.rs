@@ -60,7 +60,7 @@ fn works() -> [Work; 5] {
 }
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
-    for dtype in [DType::F32, DType::F16, DType::BF16] {
+    for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64] {
         for work in works() {
             if rows.wants(work.op.name(), dtype) {
                 both(rows, dtype, &work)?;

@@ -6,10 +6,10 @@ use isobit_hal::{BackendDevice, BackendStorage, Layout, Matmul, Numerics};
 use std::ops::Range;
 
 /// Numbers from SplitMix64, the same in every run.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn bits(&mut self) -> u64 {
+    pub(super) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -17,7 +17,7 @@ impl Random {
     }
 
     /// Returns a number of any sign and fraction with one of these exponents.
-    fn number(&mut self, exponents: &Range<i64>) -> f64 {
+    pub(super) fn number(&mut self, exponents: &Range<i64>) -> f64 {
         let bits = self.bits();
         let exponent = exponents.start + ((bits >> 52 & 0x7ff) as i64) % (exponents.end - exponents.start);
         f64::from_bits(self.bits() >> 12 | bits & 1 << 63 | (exponent as u64) << 52)
@@ -26,7 +26,7 @@ impl Random {
 
 /// The exponents of the factors, biased: like sizes, which cancel; any; subnormal products;
 /// subnormal factors; sums that overflow.
-const KINDS: [(&str, Range<i64>, Range<i64>); 5] = [
+pub(super) const KINDS: [(&str, Range<i64>, Range<i64>); 5] = [
     ("like sizes", 1020..1026, 1020..1026),
     ("any exponent", 0..2047, 0..2047),
     ("subnormal products", 480..540, 480..540),
@@ -35,7 +35,7 @@ const KINDS: [(&str, Range<i64>, Range<i64>); 5] = [
 ];
 
 /// Segments of 256 products, each from +0, added in ascending order.
-fn chain(products: &[(f64, f64)]) -> f64 {
+pub(super) fn chain(products: &[(f64, f64)]) -> f64 {
     let segment = |part: &[(f64, f64)]| part.iter().fold(0.0, |sum, (a, b)| a.mul_add(*b, sum));
     products.chunks(256).map(segment).reduce(|sum, next| sum + next).expect("a product")
 }

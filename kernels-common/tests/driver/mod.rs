@@ -2,6 +2,7 @@
 //! Numerical results are tested by the conformance suite. Without a GPU, each test reports that it
 //! was skipped.
 
+mod convolution_unit;
 mod custom;
 mod graph;
 mod handles;

@@ -12,6 +12,9 @@ pub const THIN: u8 = 1;
 pub const THIN_4: u8 = 2;
 /// The sum of segments that were computed separately.
 pub const SEGMENTS: u8 = 3;
+/// Tiles of 64 outputs by 64 channels on matrix units, of f64. Empty for targets without such
+/// units.
+pub const UNIT: u8 = 4;
 
 /// The dtypes that convolutions support.
 pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -32,4 +35,8 @@ pub fn add(modules: &mut Vec<Module>) {
         thin.kernel(key(SEGMENTS), format!("conv_{dtype}_segments"), "ISOBIT_CONV_SEGMENTS", &[ty]);
         modules.push(thin);
     }
+    let mut unit = Module::new("conv_unit_f64", "ops/conv/unit.cu");
+    let key = Key::new(Family::Conv, 0, &[DType::F64], UNIT);
+    unit.kernel(key, "conv_f64_unit".into(), "ISOBIT_CONV_UNIT", &[]);
+    modules.push(unit);
 }

@@ -7,7 +7,8 @@ use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::index::Divisor;
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
+use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, UNIT};
+use crate::ops::matmul::unit;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, Result};
@@ -80,19 +81,29 @@ const _: () = assert!(size_of::<Conv>() == 296);
 const _: () = assert!(offset_of!(Conv, transposed) == 112 && offset_of!(Conv, channel_tiles) == 128);
 const _: () = assert!(offset_of!(Conv, kernel_vectors) == 164 && offset_of!(Conv, src) == 176);
 
-/// How a kernel divides the results among blocks.
+/// How a kernel divides the results among blocks, and their dynamic shared memory.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     variant: u8,
     channels: usize,
     outputs: usize,
     threads: usize,
+    shared: u32,
 }
 
-const TILES: Shape = Shape { variant: TILE, channels: 64, outputs: 128, threads: 256 };
-const STRIPS: Shape = Shape { variant: THIN, channels: 1, outputs: 512, threads: 128 };
-const STRIPS_4: Shape = Shape { variant: THIN_4, channels: 4, outputs: 256, threads: 128 };
-const SUMS: Shape = Shape { variant: SEGMENTS, channels: 1, outputs: 128, threads: 128 };
+impl Shape {
+    const fn new(variant: u8, channels: usize, outputs: usize, threads: usize) -> Self {
+        Self { variant, channels, outputs, threads, shared: 0 }
+    }
+}
+
+const TILES: Shape = Shape::new(TILE, 64, 128, 256);
+/// Two stages of tiles of weights, with 64 rows of 20, and of the input, with 16 rows of 68; and
+/// the sums. Must match ops/conv/unit.cu.
+const UNITS: Shape = Shape { shared: (2 * (64 * 20 + 16 * 68) + 64 * 64) * 8, ..Shape::new(UNIT, 64, 64, 128) };
+const STRIPS: Shape = Shape::new(THIN, 1, 512, 128);
+const STRIPS_4: Shape = Shape::new(THIN_4, 4, 256, 128);
+const SUMS: Shape = Shape::new(SEGMENTS, 1, 128, 128);
 
 /// Ranges of groups, images, and outputs along h and w.
 type Ranges = [Range<usize>; 4];
@@ -154,7 +165,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// Chooses tiles if there are enough channels and every output's first position fits 31 bits.
-    /// Returns `None` if positions only fit with fewer images.
+    /// Tiles are on matrix units if the device has fast ones for the dtype. Returns `None` if
+    /// positions only fit with fewer images.
     fn shape(&self, images: usize, [h, w]: [&Part; 2]) -> Option<Shape> {
         let [along_h, along_w] = self.src.space;
         let far =
@@ -162,11 +174,16 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let near = |far: &[usize]| !sizes::CONV_FAR.is_reached(far.iter().copied().fold(0, usize::saturating_add));
         let are_many = sizes::CONV_TILE_FROM.is_reached(self.channels_out);
         match self.channels_out {
+            _ if are_many && near(&far) && self.is_on_units() => Some(UNITS),
             _ if are_many && near(&far) => Some(TILES),
             _ if are_many && near(&far[1..]) => None,
             1 => Some(STRIPS),
             _ => Some(STRIPS_4),
         }
+    }
+
+    fn is_on_units(&self) -> bool {
+        self.dtype == DType::F64 && unit::has_unit_code(self.device, key(self.dtype, UNIT), &unit::FAST)
     }
 
     /// # Safety
@@ -190,7 +207,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         // If the results alone do not fill the GPU, each segment of k gets its own block.
         let limits = self.device.runtime().limits();
         let enough = match shape.variant {
-            TILE => limits.multiprocessors as usize,
+            TILE | UNIT => limits.multiprocessors as usize,
             _ => (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / shape.threads,
         };
         let all = (self.channels_in * parts[0].taps * parts[1].taps).div_ceil(SEGMENT).max(1);
@@ -202,8 +219,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let values = units * apart * self.channels_out * outputs * size;
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
         let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
-        let launch =
-            |s: Shape, blocks: usize| Launch::linear(key(self.dtype, s.variant), blocks as u32, s.threads as u32);
+        let launch = |s: Shape, blocks: usize| {
+            let mut launch = Launch::linear(key(self.dtype, s.variant), blocks as u32, s.threads as u32);
+            launch.config.shared_bytes = s.shared;
+            launch
+        };
         let (first, second) = (launch(shape, blocks(shape) * apart), launch(SUMS, blocks(SUMS)));
         // SAFETY: the caller promises valid tensors, and `partial` has space for the value of every
         // segment of every result.

@@ -1,41 +1,14 @@
 // Convolutions in the tiles of the matrix product: 128 outputs by 64 channels per block. The input
-// is unfolded while it is fetched. A thread keeps its four outputs for all k; a table in shared
-// memory, which the block refills for every segment, holds the offsets that belong to each k.
-#include "ops/conv/conv.cuh"
+// is unfolded while it is fetched. A thread has four outputs; the table is refilled for every
+// segment.
+#include "ops/conv/table.cuh"
 #include "ops/matmul/tile.cuh"
 
 namespace isobit {
 
-// The offsets for the k's of a segment, from an output's first position in the input and from a
-// channel's first weight.
-struct ConvTable {
-    u64 src[PRODUCT_SEGMENT], kernel[PRODUCT_SEGMENT];
-    i32 h[PRODUCT_SEGMENT], w[PRODUCT_SEGMENT];
-};
+// The offsets for the k's of a segment.
+using TileTable = ConvTable<PRODUCT_SEGMENT>;
 static_assert(TILE_BLOCK == PRODUCT_SEGMENT, "a thread makes one entry");
-
-ISOBIT_FN void fill_table(ConvTable &table, const Conv &p, const ConvLine &h, const ConvLine &w, u64 k, u64 end) {
-    const u32 i = thread_x();
-    k += i;
-    // Beyond the last k, the position is outside the input.
-    table.h[i] = CONV_OUTSIDE;
-    table.w[i] = 0;
-    table.src[i] = 0;
-    table.kernel[i] = 0;
-    if (k >= end)
-        return;
-    const u64 taps = (u64)h.taps * w.taps;
-    const bool narrow = ((k | taps) >> 30) == 0;
-    const u64 channel = narrow ? (u32)k / (u32)taps : k / taps;
-    const u64 rest = k - channel * taps;
-    const u32 tap_h = (u32)(narrow ? (u32)rest / w.taps : rest / w.taps), tap_w = (u32)(rest - (u64)tap_h * w.taps);
-    const i32 at_h = (i32)tap_h * h.per_tap, at_w = (i32)tap_w * w.per_tap;
-    table.h[i] = at_h;
-    table.w[i] = at_w;
-    table.src[i] = channel * p.src_channel + (u64)(i64)at_h * p.src_space[0] + (u64)(i64)at_w * p.src_space[1];
-    table.kernel[i] = channel * p.kernel_in + (u64)(h.tap + tap_h * h.tap_step) * p.kernel_space[0] +
-                      (u64)(w.tap + tap_w * w.tap_step) * p.kernel_space[1];
-}
 
 // A thread's part of a tile of the unfolded input. Its four outputs are a quarter of the tile
 // apart, so that neighbouring threads have neighbouring outputs; its parts are ROWS rows of k
@@ -49,26 +22,23 @@ struct ImagePart {
     ISOBIT_FN void place(ImagePart &part, const Conv &p, const ConvLine &h, const ConvLine &w, u32 first) {
 #pragma unroll
         for (u32 j = 0; j < 4; j++) {
-            const ConvOutput o = conv_output(p, h, w, first + thread_x() % APART + j * APART);
-            part.h[j] = h.position + (i32)(o.h * (u32)h.per_output);
-            part.w[j] = w.position + (i32)(o.w * (u32)w.per_output);
-            part.at[j] = (i32)(o.image * (u32)p.src_image + (u32)part.h[j] * (u32)p.src_space[0] +
-                               (u32)part.w[j] * (u32)p.src_space[1]);
-            part.w[j] = o.inside ? part.w[j] : CONV_OUTSIDE;
+            const ConvPosition at = conv_position(p, h, w, first + thread_x() % APART + j * APART);
+            part.h[j] = at.h;
+            part.w[j] = at.w;
+            part.at[j] = at.at;
         }
     }
 
-    ISOBIT_FN void fetch(ImagePart &part, const T *src, const ConvTable &table, const Conv &p, u32 at) {
+    ISOBIT_FN void fetch(ImagePart &part, const T *src, const TileTable &table, const Conv &p, u32 at) {
 #pragma unroll
         for (u32 i = 0; i < PARTS; i++) {
             const u32 k = at + thread_x() / APART + i * ROWS;
-            const u32 h = (u32)table.h[k], w = (u32)table.w[k];
-            const T *from = src + table.src[k];
+            const ConvOffset tap = conv_offset(table, k);
+            const T *from = src + tap.src;
 #pragma unroll
             for (u32 j = 0; j < 4; j++) {
-                const bool inside = (u32)part.h[j] + h < p.axis[0].size && (u32)part.w[j] + w < p.axis[1].size;
                 part.value[i][j] = from_compute<T>((C)0);
-                if (inside)
+                if (conv_sees(p, part.h[j], part.w[j], tap))
                     part.value[i][j] = from[part.at[j]];
             }
         }
@@ -100,7 +70,7 @@ struct KernelPart {
         return along_k ? at / K : at % TILE_N;
     }
 
-    ISOBIT_FN void fetch(T (&value)[4], const T *kernel, const ConvTable &table, const Conv &p, u32 at,
+    ISOBIT_FN void fetch(T (&value)[4], const T *kernel, const TileTable &table, const Conv &p, u32 at,
                          u32 channels_left, u64 k_left) {
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
@@ -124,7 +94,7 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     using Image = ImagePart<T, C>;
     using Weights = KernelPart<T, C>;
     __shared__ vector_detail::words4 shared_words[TILE_WORDS<C>];
-    __shared__ ConvTable table;
+    __shared__ TileTable table;
 
     const ConvBlock block = conv_block(p);
     // In shared memory, because registers are scarce while they hold the sums.

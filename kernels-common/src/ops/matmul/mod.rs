@@ -14,7 +14,7 @@ use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, PACK, SEGMENTS, THI
 use std::mem::offset_of;
 
 mod block;
-mod unit;
+pub(super) mod unit;
 
 /// Elements of k per segment.
 const SEGMENT: usize = 256;

@@ -25,7 +25,7 @@ pub(super) const SHARED: u32 = 2 * 2 * 64 * 20 * 8 + 64 * 64 * 8;
 
 /// Architectures whose f64 units are faster than their other f64 arithmetic. On those between and
 /// after them units exist for compatibility only.
-const FAST: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
+pub(crate) const FAST: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
 
 /// Returns whether products of a dtype run on units.
 pub(super) fn is_on<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool {
@@ -34,7 +34,7 @@ pub(super) fn is_on<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool 
 
 /// Returns whether a kernel uses units: the card is of one of these architectures, and the kernel's
 /// code was compiled for an architecture that has units.
-pub(super) fn has_unit_code<R: GpuRuntime>(device: &GpuDevice<R>, kernel: Key, archs: &[&str]) -> bool {
+pub(crate) fn has_unit_code<R: GpuRuntime>(device: &GpuDevice<R>, kernel: Key, archs: &[&str]) -> bool {
     let arch = device.runtime().arch();
     if R::TARGET != Target::Nvptx || !archs.contains(&arch) {
         return false;

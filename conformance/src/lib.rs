@@ -15,6 +15,7 @@ pub mod golden;
 mod hard;
 pub mod huge;
 pub mod launch_sizes;
+pub mod products;
 pub mod regress;
 pub mod report;
 pub mod run;

@@ -65,7 +65,7 @@ fn exp2i(e: i32) -> f64 {
 
 impl Format {
     /// Returns the exponent of the last place of the floats around a finite, nonzero value.
-    fn last_place(&self, v: f64) -> i32 {
+    pub(crate) fn last_place(&self, v: f64) -> i32 {
         let exponent = (v.to_bits() >> 52 & 0x7ff) as i32 - 1023;
         exponent.max(self.min_exponent) - (self.precision - 1)
     }
@@ -146,8 +146,13 @@ impl Float for F8E4M3 {
 
     fn nearest(v: f64) -> Self {
         let v = Self::FORMAT.round(v);
-        let same = |bits: &u32| Float::value(Self::from_bits(*bits as u8)).to_bits() == v.to_bits();
-        F8E4M3::from_bits((0..256).find(same).unwrap_or(0x7f) as u8)
+        if v.is_nan() {
+            return F8E4M3::from_bits(0x7f);
+        }
+        let place = Self::FORMAT.last_place(v);
+        // The hidden bit of the significand carries into the exponent.
+        let magnitude = ((place + 9) << 3) as u8 + (v.abs() * exp2i(-place)) as u8;
+        F8E4M3::from_bits(magnitude | u8::from(v.is_sign_negative()) << 7)
     }
 }
 
@@ -229,6 +234,16 @@ mod tests {
         check::<F8E4M3>();
         check::<f16>();
         check::<bf16>();
+    }
+
+    #[test]
+    fn every_number_of_f8e4m3_is_nearest_to_itself() {
+        for bits in (0..=255).filter(|bits| bits & 0x7f != 0x7f) {
+            let of = |bits: u8| F8E4M3::from_bits(bits);
+            assert_eq!(<F8E4M3 as Float>::nearest(of(bits).value()).to_bits(), bits);
+        }
+        assert_eq!([500.0, -1e300].map(|v| <F8E4M3 as Float>::nearest(v).to_bits()), [0x7e, 0xfe]);
+        assert!(<F8E4M3 as Float>::nearest(f64::NAN).value().is_nan());
     }
 
     #[test]

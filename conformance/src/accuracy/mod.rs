@@ -10,7 +10,7 @@ mod bound;
 mod check;
 mod exhaustive;
 mod f64_truth;
-mod float;
+pub(crate) mod float;
 mod inputs;
 mod table;
 pub mod truth;

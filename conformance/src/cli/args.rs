@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use isobit::Numerics;
+use isobit::{DType, Numerics};
 use std::path::PathBuf;
 
 /// Checks every device against the CPU reference, bit for bit, and the reference against the true
@@ -128,6 +128,97 @@ pub enum Command {
     /// Stress-test one or two devices with many threads: the threads run mixed operations, check
     /// each result against the CPU, and check that all memory is returned.
     Stress(StressArgs),
+    /// Measures matrix products: their accuracy, large ones against the CPU, and what block
+    /// products cost the CPU.
+    #[command(subcommand)]
+    Products(ProductsCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ProductsCommand {
+    /// Prints the tables of docs/numerics/products.md: the errors of portable, block and vendor
+    /// products against the exact value, in Markdown. The exit status is 1 if an error exceeds its
+    /// bound.
+    Accuracy(AccuracyArgs),
+    /// Compares large products on a device with the CPU, bit for bit: all of each product that the
+    /// CPU can compute in the time, and otherwise rows and columns of it that are drawn.
+    Large(LargeArgs),
+    /// Times the CPU's block products against its chains, and prints the table in Markdown.
+    Cost(CostArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AccuracyArgs {
+    /// The device, such as cpu, cuda:0 or sim-rocm:gfx90a.
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+
+    /// The number of products of each dtype and distribution.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    pub products: u16,
+
+    /// The dtypes.
+    #[arg(long, value_delimiter = ',', default_value = "f8e4m3,bf16,f16,f32", value_name = "DTYPE,...")]
+    pub dtypes: Vec<DType>,
+
+    /// Also write the tables to a page, such as docs/numerics/products.md, between its markers.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+
+    /// This process already has the simulated device's libraries.
+    #[arg(long, hide = true)]
+    pub inside: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct LargeArgs {
+    /// The device, such as cuda:0 or sim-rocm:gfx90a.
+    #[arg(long)]
+    pub device: String,
+
+    /// The number of products.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub products: u64,
+
+    /// The largest side.
+    #[arg(long, default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    pub max_side: u32,
+
+    /// The dtypes, in turns.
+    #[arg(long, value_delimiter = ',', default_value = "f8e4m3,bf16,f16,f32", value_name = "DTYPE,...")]
+    pub dtypes: Vec<DType>,
+
+    /// The numerics of the products, portable or block.
+    #[arg(long, default_value = "block", value_parser = portable())]
+    pub numerics: Numerics,
+
+    /// The seed; a product depends on the seed, its index, the dtypes and the largest side.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    /// Only the product with this index; a failure names the index.
+    #[arg(long, value_name = "INDEX", conflicts_with = "products")]
+    pub product: Option<u64>,
+
+    /// The seconds for everything. The less time, the fewer results of each product are compared.
+    /// The exit status is 1 if products are left when the time is up.
+    #[arg(long, default_value_t = 480, value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: u64,
+
+    /// This process already has the simulated device's libraries.
+    #[arg(long, hide = true)]
+    pub inside: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CostArgs {
+    /// The number of threads.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: u16,
+
+    /// Also write the table to a page, such as docs/numerics/products.md, between its markers.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -168,6 +259,12 @@ pub struct WorkerArgs {
 /// A parser that accepts the names of all numerics.
 fn numerics() -> impl TypedValueParser<Value = Numerics> {
     PossibleValuesParser::new(Numerics::ALL.iter().map(|n| n.name())).try_map(|name| name.parse::<Numerics>())
+}
+
+/// A parser that accepts the numerics that give the same bits on every device.
+fn portable() -> impl TypedValueParser<Value = Numerics> {
+    PossibleValuesParser::new([Numerics::Portable, Numerics::Block].map(Numerics::name))
+        .try_map(|name| name.parse::<Numerics>())
 }
 
 impl Args {

@@ -17,6 +17,7 @@ mod matrix;
 mod merge_runs;
 mod pool;
 mod process;
+mod products;
 mod progress;
 mod run;
 mod save;
@@ -50,6 +51,7 @@ pub fn main() -> ExitCode {
     let outcome = match &args.command {
         Some(Command::Worker(worker)) => worker::main(worker).map(|()| true),
         Some(Command::Stress(stress)) => stress::main(stress),
+        Some(Command::Products(command)) => products::main(command),
         None if args.matrix => matrix::main(&args),
         None if args.against.len() == 2 => against::folders(&args, &args.against[0], &args.against[1]),
         None => run::main(&args),

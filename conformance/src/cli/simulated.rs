@@ -6,6 +6,7 @@
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// Selects how memory is pooled; see [`Simulated::environment`].
 const POOL_VARIABLE: &str = "ISOBIT_POOL";
@@ -179,6 +180,18 @@ impl Simulated {
         ];
         variables.extend(self.vendor.root.map(|variable| (variable, root.into())));
         Ok(variables)
+    }
+
+    /// Runs this program again with `--inside`, in an environment in which it finds the device, with
+    /// `threads` simulation threads. Returns whether it passed.
+    ///
+    /// # Errors
+    /// Fails if the simulator is not built or the program cannot be started.
+    pub fn again(self, threads: usize) -> Result<bool> {
+        let program = std::env::current_exe().context("cannot get the path of this program")?;
+        let mut command = Command::new(program);
+        command.args(std::env::args_os().skip(1)).arg("--inside").envs(self.environment(threads, false)?);
+        Ok(command.status().context("cannot start this program again")?.success())
     }
 }
 

@@ -5,10 +5,9 @@ use super::args::StressArgs;
 use super::devices;
 use super::simulated::Simulated;
 use super::simulator::Simulator;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use isobit_conformance::run::Watch;
 use isobit_conformance::runtime_tests::{Stress, stress};
-use std::process::Command;
 
 /// Runs the stress test and prints the result. Returns true if everything passed.
 ///
@@ -21,7 +20,7 @@ pub fn main(args: &StressArgs) -> Result<bool> {
             bail!("a process can have only one simulated GPU: {} and {} cannot be used together", ids[0], ids[1]);
         }
         simulated.ready()?;
-        return again(simulated);
+        return simulated.again(1);
     }
     let opened = ids.iter().map(|id| devices::open(id)).collect::<Result<Vec<_>>>()?;
     let plan = Stress { threads: args.threads.into(), operations: args.ops, seed: args.seed };
@@ -47,12 +46,4 @@ pub fn main(args: &StressArgs) -> Result<bool> {
             Ok(false)
         }
     }
-}
-
-/// Runs this program again in an environment in which it finds the simulated device.
-fn again(simulated: Simulated) -> Result<bool> {
-    let program = std::env::current_exe().context("cannot get the path of this program")?;
-    let mut command = Command::new(program);
-    command.args(std::env::args_os().skip(1)).arg("--inside").envs(simulated.environment(1, false)?);
-    Ok(command.status().context("cannot start this program again")?.success())
 }

@@ -10,6 +10,7 @@ use crate::memory::block::{Block, BlockOwner};
 use crate::memory::caching_allocator::Pool;
 use crate::memory::pinned::GpuPinned;
 use crate::ops;
+use crate::ops::matmul::self_test::UnitTests;
 use crate::runtime::{DevicePtr, GpuRuntime, Vendor};
 use crate::storage::GpuStorage;
 use crate::stream::dependencies::{Access, Order, Uses};
@@ -71,6 +72,7 @@ struct Inner<R: GpuRuntime> {
     counts: Counts,
     ranges: Option<Arc<Ranges>>,
     random: RandomState,
+    unit_tests: UnitTests,
     runtime: R,
 }
 
@@ -143,6 +145,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
             counts: Counts::default(),
             ranges,
             random: RandomState::default(),
+            unit_tests: UnitTests::default(),
             runtime,
         })))
     }
@@ -166,6 +169,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
 
     pub(crate) fn faults(&self) -> &IndexFaults {
         &self.0.index_faults
+    }
+
+    pub(crate) fn unit_tests(&self) -> &UnitTests {
+        &self.0.unit_tests
     }
 
     pub(crate) fn counts(&self) -> &Counts {

@@ -71,7 +71,8 @@ pub(crate) fn sm_number(arch: &str) -> Option<u32> {
     arch.strip_prefix("sm_")?.parse().ok()
 }
 
-fn gfx_base(arch: &str) -> &str {
+/// Returns `gfx90a` for `gfx90a:sramecc+:xnack-`.
+pub(crate) fn gfx_base(arch: &str) -> &str {
     arch.split(':').next().unwrap_or(arch)
 }
 

@@ -11,6 +11,7 @@ mod memory;
 mod programs;
 mod runtime;
 mod streams;
+mod unit_self_test;
 
 use super::{Device, Storage};
 use isobit_hal::{

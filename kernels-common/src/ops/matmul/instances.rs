@@ -21,6 +21,8 @@ pub const PACK: u8 = 5;
 pub const BLOCK: u8 = 6;
 /// The block product in larger tiles. Empty for targets without the units.
 pub const BLOCK_LARGE: u8 = 7;
+/// Like [`TILE`], on AMD's matrix units. Empty for other targets.
+pub const TILE_UNIT: u8 = 8;
 
 /// The dtypes that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -41,6 +43,7 @@ pub fn add(modules: &mut Vec<Module>) {
             "ISOBIT_MATMUL_TILE",
             &[ty, if dtype == DType::F64 { "1" } else { "2" }],
         );
+        tile.kernel(key(TILE_UNIT), format!("matmul_{dtype}_tile_unit"), "ISOBIT_MATMUL_TILE_UNIT", &[ty]);
         modules.push(tile);
         let mut thin = Module::new(format!("matmul_thin_{dtype}"), "ops/matmul/gemv.cu");
         thin.kernel(key(THIN), format!("matmul_{dtype}_thin"), "ISOBIT_MATMUL_THIN", &[ty, "1"]);

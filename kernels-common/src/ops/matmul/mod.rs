@@ -10,10 +10,11 @@ use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
 
-use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, PACK, SEGMENTS, THIN, THIN_4, TILE, UNIT};
+use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, PACK, SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT};
 use std::mem::offset_of;
 
 mod block;
+pub(crate) mod self_test;
 pub(super) mod unit;
 
 /// Elements of k per segment.
@@ -21,6 +22,7 @@ const SEGMENT: usize = 256;
 /// Results per tile along m and n, and columns per block of the thin kernel.
 const TILE_M: usize = 128;
 const TILE_N: usize = 64;
+const TILE_THREADS: usize = 256;
 const THIN_COLUMNS: usize = 128;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -29,7 +31,7 @@ pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
         None => &[UNIT],
         Some(_) => &[PACK, BLOCK, BLOCK_LARGE],
     };
-    [TILE, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
+    [TILE, TILE_UNIT, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
 }
 
 fn key(dtype: DType, variant: u8) -> Key {
@@ -259,7 +261,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
             (false, _) if unit::is_on(self.device, self.dtype) => {
                 Kernel { shared: unit::SHARED, ..kernel(UNIT, unit::TILE, unit::TILE, unit::THREADS) }
             }
-            (false, _) => kernel(TILE, TILE_M, TILE_N, 256),
+            (false, _) => {
+                let on_unit = unit::is_proven(self.device, self.dtype);
+                kernel(if on_unit { TILE_UNIT } else { TILE }, TILE_M, TILE_N, TILE_THREADS)
+            }
             (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => kernel(THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
             (true, _) => kernel(THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
         }

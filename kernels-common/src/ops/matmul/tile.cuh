@@ -131,22 +131,15 @@ ISOBIT_FN TilePlace tile_place() {
                      patch / PATCHES_X * PATCH_Y + in_patch / PATCH_X};
 }
 
-// The sums of a thread's results over `k` products. `fetch(at)` loads the factors from `at` on into
-// registers, and `keep(a, b)` moves them from there into the tiles of both operands; all threads of
-// the block call them together. Beyond k the factors must be -0 and +0, whose product changes
-// nothing.
-template <typename C, typename Fetch, typename Keep>
-ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
-                            const Keep &keep) {
-    constexpr u32 K = TILE_K<C>, A_PITCH = TILE_M + TILE_PAD, B_PITCH = TILE_N + TILE_PAD, A_TILE = K * A_PITCH;
-    C segment[THREAD_M][THREAD_N];
-#pragma unroll
-    for (u32 i = 0; i < THREAD_M; i++)
-#pragma unroll
-        for (u32 j = 0; j < THREAD_N; j++) {
-            sum[i][j] = nothing<C>();
-            segment[i][j] = 0;
-        }
+// Moves the tiles of both operands through shared memory, over `k` products. `fetch(at)` loads the
+// factors from `at` on into registers, and `keep(a, b)` moves them from there into the tiles; all
+// threads of the block call them together. Beyond k the factors must be -0 and +0, whose product
+// changes nothing. `add(a, b)` adds the products of a pair of tiles to a thread's segment, and
+// `end_segment()` adds the segment to the sums.
+template <typename C, typename Fetch, typename Keep, typename Add, typename End>
+ISOBIT_FN void for_each_tile(C *shared, u64 k, const Fetch &fetch, const Keep &keep, const Add &add,
+                             const End &end_segment) {
+    constexpr u32 K = TILE_K<C>, A_TILE = K * (TILE_M + TILE_PAD);
     fetch((u64)0);
     keep(shared, shared + A_TILE);
     barrier();
@@ -158,35 +151,56 @@ ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TileP
         const bool more = step < steps;
         if (more)
             fetch((u64)step * K);
-        const C *a_tile = shared + stage * TILE_STAGE<C> + place.y * 4;
-        const C *b_tile = shared + stage * TILE_STAGE<C> + A_TILE + place.x * 4;
-#pragma unroll
-        for (u32 kk = 0; kk < K; kk++) {
-            C u[THREAD_M], v[THREAD_N];
-            four(u, a_tile + kk * A_PITCH);
-            four(u + 4, a_tile + kk * A_PITCH + TILE_M / 2);
-            four(v, b_tile + kk * B_PITCH);
-#pragma unroll
-            for (u32 i = 0; i < THREAD_M; i++)
-#pragma unroll
-                for (u32 j = 0; j < THREAD_N; j++)
-                    segment[i][j] = fma(u[i], v[j], segment[i][j]);
-        }
-        if (!more || step % (PRODUCT_SEGMENT / K) == 0) {
-#pragma unroll
-            for (u32 i = 0; i < THREAD_M; i++)
-#pragma unroll
-                for (u32 j = 0; j < THREAD_N; j++) {
-                    sum[i][j] = sum[i][j] + segment[i][j];
-                    segment[i][j] = 0;
-                }
-        }
+        const C *tiles = shared + stage * TILE_STAGE<C>;
+        add(tiles, tiles + A_TILE);
+        if (!more || step % (PRODUCT_SEGMENT / K) == 0)
+            end_segment();
         if (more) {
             stage ^= 1;
             keep(shared + stage * TILE_STAGE<C>, shared + stage * TILE_STAGE<C> + A_TILE);
             barrier();
         }
     }
+}
+
+// The sums of a thread's results over `k` products, by the same `fetch` and `keep`.
+template <typename C, typename Fetch, typename Keep>
+ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
+                            const Keep &keep) {
+    C segment[THREAD_M][THREAD_N];
+#pragma unroll
+    for (u32 i = 0; i < THREAD_M; i++)
+#pragma unroll
+        for (u32 j = 0; j < THREAD_N; j++) {
+            sum[i][j] = nothing<C>();
+            segment[i][j] = 0;
+        }
+    const auto add = [&](const C *a_tile, const C *b_tile) {
+        a_tile += place.y * 4;
+        b_tile += place.x * 4;
+#pragma unroll
+        for (u32 kk = 0; kk < TILE_K<C>; kk++) {
+            C u[THREAD_M], v[THREAD_N];
+            four(u, a_tile + kk * (TILE_M + TILE_PAD));
+            four(u + 4, a_tile + kk * (TILE_M + TILE_PAD) + TILE_M / 2);
+            four(v, b_tile + kk * (TILE_N + TILE_PAD));
+#pragma unroll
+            for (u32 i = 0; i < THREAD_M; i++)
+#pragma unroll
+                for (u32 j = 0; j < THREAD_N; j++)
+                    segment[i][j] = fma(u[i], v[j], segment[i][j]);
+        }
+    };
+    const auto end_segment = [&] {
+#pragma unroll
+        for (u32 i = 0; i < THREAD_M; i++)
+#pragma unroll
+            for (u32 j = 0; j < THREAD_N; j++) {
+                sum[i][j] = sum[i][j] + segment[i][j];
+                segment[i][j] = 0;
+            }
+    };
+    for_each_tile(shared, k, fetch, keep, add, end_segment);
 }
 
 } // namespace isobit

@@ -19,10 +19,13 @@ fn power(n: i32) -> f32 {
 }
 
 /// A segment of a line as integers in steps of `2^step`.
+#[derive(Clone, Copy)]
 struct Quantized {
     step: i32,
     /// Whether the elements are so unlike in size that the rests count.
     wide: bool,
+    /// Whether an element is infinite or a NaN; the integers are 0.
+    special: bool,
 }
 
 /// Quantizes values, which become the rests, in steps of the integers.
@@ -39,9 +42,11 @@ impl Kernel for Quantize<'_> {
     fn run(self) -> Quantized {
         let Self { bits, values, integers } = self;
         let largest = values.iter().fold(0, |largest, v| largest.max(v.to_bits() & 0x7fff_ffff));
-        if largest == 0 {
+        let special = largest >= f32::INFINITY.to_bits();
+        if largest == 0 || special {
             integers.fill(0.0);
-            return Quantized { step: 0, wide: false };
+            values.fill(0.0);
+            return Quantized { step: 0, wide: false, special };
         }
         // Balanced digits hold integers up to 0x7f7f and 0x7f7f7f.
         let (limit, top) = ((0x7f_7f7f >> (24 - bits)) as f32, bits as i32 - 2);
@@ -53,18 +58,20 @@ impl Kernel for Quantize<'_> {
         let step = exponent - top + i32::from(over);
         // 2^-step may be too large for an f32.
         let (first, second) = (power((-step).min(127)), power((-step - 127).max(0)));
-        let (mut sum, mut count) = (0.0, 0.0);
+        // Integers, because the compiler keeps the order of sums of floats, one after the other.
+        let (mut sum, mut count) = (0, 0);
         for (value, integer) in values.iter_mut().zip(integers) {
             let scaled = *value * first * second;
             let nearest = scaled.round_ties_even();
-            sum += f64::from(nearest.abs());
-            count += if *value == 0.0 { 0.0 } else { 1.0 };
+            // The low bits of a number from 2^23 to 2^24 are its distance from 2^23.
+            sum += (nearest.abs() + power(23)).to_bits() - power(23).to_bits();
+            count += u32::from(*value != 0.0);
             *value = scaled - nearest;
             *integer = f64::from(nearest);
         }
         // The mean size of the nonzero elements is below 1/16 or 1/32 of the largest integers.
         let small = if bits == 16 { 1 << 11 } else { 1 << 18 };
-        Quantized { step, wide: sum < count * f64::from(small) }
+        Quantized { step, wide: sum < count * small, special }
     }
 }
 
@@ -101,12 +108,12 @@ struct Side {
     steps: Vec<i32>,
     /// The lines with an infinity or a NaN.
     special: Vec<bool>,
-    /// Whether a segment of the block was wide.
-    wide: bool,
+    /// The segments of the block in which a line is wide.
+    wide: Vec<bool>,
 }
 
 impl Side {
-    fn new(width: usize, lines: usize) -> Self {
+    fn new(width: usize, lines: usize, k: usize) -> Self {
         Self {
             width,
             values: vec![0.0; lines * SEGMENT],
@@ -114,31 +121,33 @@ impl Side {
             panels: vec![0.0; lines.next_multiple_of(width) * SEGMENT],
             steps: vec![0; lines],
             special: vec![false; lines],
-            wide: false,
+            wide: vec![false; k.div_ceil(SEGMENT)],
         }
     }
 
     /// Quantizes a segment of `depth` elements of every line, which `pack` reads.
-    fn quantize(&mut self, lines: usize, depth: usize, level: usize, bits: u32, pack: impl FnOnce(Panels<'_, f32>)) {
+    fn quantize(
+        &mut self,
+        (segment, level): (usize, usize),
+        (lines, depth): (usize, usize),
+        bits: u32,
+        pack: impl FnOnce(Panels<'_, f32>),
+    ) {
         pack(Panels::new(&mut self.values, 1, lines, depth));
         let mut panels = Panels::new(&mut self.panels, self.width, lines, depth);
+        let integers = &mut self.line[..depth];
         for (at, values) in self.values.chunks_exact_mut(depth).take(lines).enumerate() {
-            if values.iter().any(|v| !v.is_finite()) {
-                self.special[at] = true;
-                values.fill(0.0);
-            }
-            let integers = &mut self.line[..depth];
             let first = vectorised(Quantize { bits, values, integers });
-            self.wide |= first.wide;
+            self.special[at] |= first.special;
+            self.wide[segment] |= first.wide;
             self.steps[at] = first.step;
             if level == 1 {
                 if !first.wide {
                     values.fill(0.0);
                 }
-                let second = vectorised(Quantize { bits, values, integers: &mut self.line[..depth] });
-                self.steps[at] += second.step;
+                self.steps[at] += vectorised(Quantize { bits, values, integers }).step;
             }
-            panels.set_line(at, &self.line[..depth]);
+            panels.set_line(at, integers);
         }
     }
 }
@@ -152,14 +161,14 @@ pub(super) struct BlockScratch {
 }
 
 impl BlockScratch {
-    /// Allocates buffers for blocks of an `m` x `n` product of integers of `bits`.
-    pub fn new(bits: u32, m: usize, n: usize) -> Self {
+    /// Allocates buffers for blocks of an `m` x `n` x `k` product of integers of `bits`.
+    pub fn new(bits: u32, [m, n, k]: [usize; 3]) -> Self {
         let (m, n) = (m.min(MC), n.min(NC));
-        let padded = m.next_multiple_of(MR) * n.next_multiple_of(f64::NR);
+        let width = if m == 1 { 1 } else { MR };
         Self {
             bits,
-            sides: [Side::new(if m == 1 { 1 } else { MR }, m), Side::new(f64::NR, n)],
-            sums: vec![0.0; padded],
+            sides: [Side::new(width, m, k), Side::new(f64::NR, n, k)],
+            sums: vec![0.0; width * n.next_multiple_of(f64::NR)],
             results: vec![0.0; m * n],
         }
     }
@@ -179,25 +188,30 @@ impl BlockScratch {
         results.fill(0.0);
         for side in [&mut *a, &mut *b] {
             side.special.fill(false);
-            side.wide = false;
+            side.wide.fill(false);
         }
         for levels in PASSES {
-            if levels[0] == 1 && !a.wide || levels[1] == 1 && !b.wide {
-                continue;
-            }
-            for start in (0..k).step_by(SEGMENT) {
+            for (segment, start) in (0..k).step_by(SEGMENT).enumerate() {
+                // Products with a second level of zeros add nothing.
+                if levels[0] == 1 && !a.wide[segment] || levels[1] == 1 && !b.wide[segment] {
+                    continue;
+                }
                 let depth = SEGMENT.min(k - start);
                 let range = start..start + depth;
-                a.quantize(rows, depth, levels[0], *bits, |p| pack(range.clone(), scratch.line(), [Some(p), None]));
-                b.quantize(columns, depth, levels[1], *bits, |p| pack(range, scratch.line(), [None, Some(p)]));
+                let left = |p: Panels<'_, f32>| pack(range.clone(), scratch.line(), [Some(p), None]);
+                a.quantize((segment, levels[0]), (rows, depth), *bits, left);
+                let right = |p: Panels<'_, f32>| pack(range, scratch.line(), [None, Some(p)]);
+                b.quantize((segment, levels[1]), (columns, depth), *bits, right);
                 let (a_panels, b_panels) =
                     (&a.panels[..rows.next_multiple_of(a.width) * depth], &b.panels[..padded * depth]);
-                let sums = &mut sums[..rows.next_multiple_of(a.width) * padded];
-                f64::segment(Segment::only(a_panels, b_panels, depth, sums, padded), a.width);
-                for (row, sums) in sums.chunks_exact(padded).take(rows).enumerate() {
-                    let results = &mut results[row * columns..][..columns];
-                    let sums = &sums[..columns];
-                    vectorised(Accumulate { sums, results, step: a.steps[row], steps: &b.steps });
+                // A panel's sums are in the L1 cache when they are added.
+                let panels = a_panels.chunks_exact(a.width * depth).zip(results.chunks_mut(a.width * columns));
+                for ((panel, results), steps) in panels.zip(a.steps.chunks(a.width)) {
+                    f64::segment(Segment::only(panel, b_panels, depth, sums, padded), a.width);
+                    let rows = sums.chunks_exact(padded).zip(results.chunks_exact_mut(columns)).zip(steps);
+                    for ((sums, results), &step) in rows {
+                        vectorised(Accumulate { sums, results, step, steps: &b.steps });
+                    }
                 }
             }
         }

@@ -140,9 +140,15 @@ impl<'a, C: Compute> Panels<'a, C> {
 
     /// Sets the values of one line for all k.
     pub fn set_line(&mut self, line: usize, values: &[C]) {
-        let panel = &mut self.values[line / self.width * self.width * self.depth..];
-        for (group, &v) in panel.chunks_exact_mut(self.width).zip(values) {
-            group[line % self.width] = v;
+        let panel = &mut self.values[line / self.width * self.width * self.depth..][..self.width * self.depth];
+        let lane = line % self.width;
+        // A fixed width needs neither a division nor a check in the loop.
+        match self.width {
+            1 => panel.copy_from_slice(values),
+            MR => set_lane::<C, MR>(panel, lane, values),
+            8 => set_lane::<C, 8>(panel, lane, values),
+            16 => set_lane::<C, 16>(panel, lane, values),
+            width => panel[lane..].iter_mut().step_by(width).zip(values).for_each(|(element, &v)| *element = v),
         }
     }
 
@@ -152,6 +158,14 @@ impl<'a, C: Compute> Panels<'a, C> {
         for (panel, values) in panels.zip(values.chunks(self.width)) {
             panel[k * self.width..][..values.len()].copy_from_slice(values);
         }
+    }
+}
+
+/// Sets one line of a panel of `WIDTH` lines.
+fn set_lane<C: Copy, const WIDTH: usize>(panel: &mut [C], lane: usize, values: &[C]) {
+    assert!(lane < WIDTH);
+    for (group, &v) in panel.as_chunks_mut::<WIDTH>().0.iter_mut().zip(values) {
+        group[lane] = v;
     }
 }
 

@@ -101,8 +101,8 @@ struct Blocks(u32);
 impl<T: Element<Compute = f32>> Method<T> for Blocks {
     type Scratch = (BlockScratch, Scratch<T>);
 
-    fn scratch(&self, [m, n, k]: [usize; 3]) -> (BlockScratch, Scratch<T>) {
-        (BlockScratch::new(self.0, m, n), Scratch::new(m, n, k))
+    fn scratch(&self, sides @ [m, n, k]: [usize; 3]) -> (BlockScratch, Scratch<T>) {
+        (BlockScratch::new(self.0, sides), Scratch::new(m, n, k))
     }
 
     fn block(

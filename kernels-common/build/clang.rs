@@ -20,7 +20,7 @@ pub struct Clang {
 /// One module for one target.
 pub struct Job<'a> {
     pub module: &'a Module,
-    pub target: &'a Target,
+    pub target: Target,
     /// The hash of everything that it is compiled from.
     pub identity: u128,
 }
@@ -69,7 +69,7 @@ pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
     // A small number of modules is distributed to the threads one by one.
     let together = (missing.len() / (8 * threads.max(1))).clamp(1, MOST_TOGETHER);
     let of_targets = missing.chunk_by(|a, b| a.job.target == b.job.target);
-    let asked: Vec<_> = of_targets.map(|all| (Steps::of(clang, all[0].job.target), all)).collect();
+    let asked: Vec<_> = of_targets.map(|all| (Steps::of(clang, &all[0].job.target), all)).collect();
     let batches: Vec<_> =
         asked.iter().flat_map(|(steps, all)| all.chunks(together).map(move |batch| (steps.as_ref(), batch))).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -111,7 +111,7 @@ fn compile_batch(
     files: &[PathBuf],
     progress: &Progress,
 ) -> Vec<String> {
-    let target = batch[0].job.target;
+    let target = &batch[0].job.target;
     let unit = |of: &Missing<'_>| folder.join(format!("{}.cu", of.stem));
     let fail =
         |of: &Missing<'_>, what: String| format!("kernel module {} for {}: {what}", of.job.module.name, target.arch);

@@ -69,7 +69,7 @@ pub fn gather(modules: &[Module], sources: &[(String, String)], targets: &[Targe
 
 fn plan<'a>(modules: &[Module], identities: &Identities<'_>, target: &'a Target) -> Plan<'a> {
     let prebuilt = prebuilt::read(&target.arch).unwrap_or_default();
-    let identities: Vec<u128> = modules.iter().map(|module| identities.of(module, target)).collect();
+    let identities: Vec<u128> = modules.iter().map(|module| identities.of(module, &target.of(module))).collect();
     let archive = parsed(&prebuilt);
     let has = |m: usize| {
         let module = archive.as_ref().and_then(|archive| archive.find(&modules[m].name));
@@ -99,8 +99,11 @@ type Compiled<'a> = HashMap<&'a str, HashMap<usize, PathBuf>>;
 
 fn compile<'a>(clang: Option<&Clang>, modules: &[Module], plans: &[Plan<'a>]) -> Compiled<'a> {
     let Some(clang) = clang else { return HashMap::new() };
-    let job =
-        |plan: &Plan<'a>, m: usize| Job { module: &modules[m], target: plan.target, identity: plan.identities[m] };
+    let job = |plan: &Plan<'a>, m: usize| Job {
+        module: &modules[m],
+        target: plan.target.of(&modules[m]),
+        identity: plan.identities[m],
+    };
     let places: Vec<(&'a str, usize)> =
         plans.iter().flat_map(|plan| plan.missing.iter().map(|&m| (plan.target.arch.as_str(), m))).collect();
     let jobs: Vec<Job<'_>> = plans.iter().flat_map(|plan| plan.missing.iter().map(|&m| job(plan, m))).collect();

@@ -25,7 +25,8 @@ pub fn write(modules: &[Module], files: &[(String, String)], code: &Code) {
     }
     text.push_str("];\n\n/// Every module.\npub static IMAGES: &[Image] = &[\n");
     for module in modules {
-        writeln!(text, "    Image {{ name: {:?}, text: {:?} }},", module.name, module.text()).unwrap();
+        let Module { name, variant, .. } = module;
+        writeln!(text, "    Image {{ name: {name:?}, text: {:?}, variant: {variant:?} }},", module.text()).unwrap();
     }
     let count = code.archives.len();
     writeln!(

@@ -1,5 +1,7 @@
 //! The architectures to build for, and the compiler flags.
 
+use super::manifest::Module;
+
 use std::path::Path;
 
 /// Flags for every target. IEEE division and square root, and denormals, are clang's defaults for
@@ -83,6 +85,12 @@ fn is_package() -> bool {
 }
 
 impl Target {
+    /// Returns the target for which a module is compiled.
+    pub fn of(&self, module: &Module) -> Self {
+        let variant = module.variant.filter(|[arch, _]| *arch == self.arch);
+        Self { arch: variant.map_or_else(|| self.arch.clone(), |[_, variant]| variant.into()), ..self.clone() }
+    }
+
     /// Returns every flag that determines the compiler's output.
     pub fn flags(&self) -> Vec<String> {
         let own: &[&str] = match self.vendor {
@@ -104,9 +112,12 @@ impl Target {
         let mut flags: Vec<String> = FLAGS.iter().chain(own).map(|s| s.to_string()).collect();
         // bf16 conversions are PTX 7.0 instructions of sm_80; clang without a CUDA toolkit assumes
         // an older PTX.
-        let sm: Option<u32> = self.arch.strip_prefix("sm_").and_then(|n| n.parse().ok());
+        let variant = self.arch.ends_with('a');
+        let sm: Option<u32> = self.arch.strip_prefix("sm_").and_then(|n| n.trim_end_matches('a').parse().ok());
         if sm.is_some_and(|sm| sm >= 80) {
-            flags.extend(["--cuda-feature=+ptx78".into(), "-DISOBIT_PTX70".into()]);
+            // sm_90a is in PTX 8.0.
+            let version = if variant { "80" } else { "78" };
+            flags.extend([format!("--cuda-feature=+ptx{version}"), "-DISOBIT_PTX70".into()]);
         }
         flags.push(match self.vendor {
             Vendor::Nvptx => format!("--cuda-gpu-arch={}", self.arch),

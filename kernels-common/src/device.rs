@@ -24,7 +24,7 @@ use isobit_hal::{
     BackendDevice, BackendStorage, Counters, DType, DeviceId, DeviceInfo, DeviceLocation, Error, ErrorKind, Event,
     Func, Graph, KernelCode, Numerics, Op, PinnedBuffer, PoolStats, RandomState, Result, Shape, Stream, Support,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tracing::span::EnteredSpan;
 
 /// Options that are fixed when a device is opened.
@@ -73,6 +73,8 @@ struct Inner<R: GpuRuntime> {
     ranges: Option<Arc<Ranges>>,
     random: RandomState,
     unit_tests: UnitTests,
+    /// Whether the kernels of Hopper's warpgroups load, once a product has asked.
+    warpgroups: OnceLock<bool>,
     runtime: R,
 }
 
@@ -146,6 +148,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
             ranges,
             random: RandomState::default(),
             unit_tests: UnitTests::default(),
+            warpgroups: OnceLock::new(),
             runtime,
         })))
     }
@@ -169,6 +172,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
 
     pub(crate) fn faults(&self) -> &IndexFaults {
         &self.0.index_faults
+    }
+
+    pub(crate) fn warpgroups(&self) -> &OnceLock<bool> {
+        &self.0.warpgroups
     }
 
     pub(crate) fn unit_tests(&self) -> &UnitTests {

@@ -28,6 +28,9 @@ pub struct Module {
     pub prelude: &'static str,
     /// The kernel source it includes, relative to `src`.
     pub source: &'static str,
+    /// An architecture, and the variant of it that this module is compiled for instead: `sm_90a` has
+    /// instructions that `sm_90` has not, because later cards do not run them.
+    pub variant: Option<[&'static str; 2]>,
     /// Its kernels.
     pub instances: Vec<Instance>,
 }
@@ -35,12 +38,17 @@ pub struct Module {
 impl Module {
     /// Creates a module without kernels.
     pub fn new(name: impl Into<String>, source: &'static str) -> Self {
-        Self { name: name.into(), prelude: "", source, instances: Vec::new() }
+        Self { name: name.into(), prelude: "", source, variant: None, instances: Vec::new() }
     }
 
     /// Sets the lines before the source.
     pub fn with_prelude(self, prelude: &'static str) -> Self {
         Self { prelude, ..self }
+    }
+
+    /// Sets the architecture, and its variant for this module.
+    pub fn with_variant(self, variant: [&'static str; 2]) -> Self {
+        Self { variant: Some(variant), ..self }
     }
 
     /// Adds the kernel `macro_name(symbol, args)`.

@@ -13,6 +13,8 @@ pub struct Image {
     pub name: &'static str,
     /// The translation unit over the embedded sources that is compiled if no packed code fits.
     pub text: &'static str,
+    /// An architecture, and the variant of it for which this module is compiled instead.
+    pub variant: Option<[&'static str; 2]>,
 }
 
 impl Image {

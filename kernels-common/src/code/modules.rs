@@ -2,7 +2,7 @@
 //! closes.
 
 use crate::code::custom::{self, Kernel, LoadedModule};
-use crate::code::rtc::RtcSource;
+use crate::code::rtc::{RtcSource, architecture_option};
 use crate::code::table;
 use crate::code::target::Code;
 use crate::counters::Counts;
@@ -81,7 +81,9 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, index: usize) -> Result<Loa
         None => {
             let headers = custom::headers_of(image.text)?;
             let headers: Vec<_> = headers.iter().map(|(name, text)| (*name, text.as_ref())).collect();
-            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            let variant = image.variant.filter(|[arch, _]| *arch == runtime.arch());
+            let variant = variant.map(|[_, variant]| architecture_option(R::TARGET, variant));
+            let options: Vec<&str> = options.iter().chain(&variant).map(String::as_str).collect();
             let source = RtcSource { name: image.name, text: image.text, headers: &headers, options: &options };
             custom::compile(runtime, counts, &source)
                 .map_err(|e| missing::<R>(runtime, image.archs(R::TARGET), image.name, e))?

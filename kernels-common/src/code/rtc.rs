@@ -32,7 +32,7 @@ pub struct RtcSource<'a> {
     pub text: &'a str,
     /// The name and the text of each header.
     pub headers: &'a [(&'a str, &'a str)],
-    /// Options appended to those of [`compile_options`].
+    /// Options appended to those of [`compile_options`]. One that names an architecture replaces it.
     pub options: &'a [&'a str],
 }
 
@@ -50,19 +50,27 @@ pub fn compile_options(target: Target, arch: &str) -> Vec<String> {
     let common = ["-std=c++20"];
     let own: Vec<String> = match target {
         Target::Nvptx => vec![
-            format!("--gpu-architecture={}", arch.replace("sm_", "compute_")),
+            architecture_option(target, arch),
             "--fmad=false".into(),
             "--ftz=false".into(),
             "--prec-div=true".into(),
             "--prec-sqrt=true".into(),
         ],
         Target::Amdgcn => vec![
-            format!("--offload-arch={arch}"),
+            architecture_option(target, arch),
             "-ffp-contract=off".into(),
             "-fhip-fp32-correctly-rounded-divide-sqrt".into(),
         ],
     };
     common.iter().map(|s| s.to_string()).chain(own).collect()
+}
+
+/// Returns the option that names the architecture.
+pub(crate) fn architecture_option(target: Target, arch: &str) -> String {
+    match target {
+        Target::Nvptx => format!("--gpu-architecture={}", arch.replace("sm_", "compute_")),
+        Target::Amdgcn => format!("--offload-arch={arch}"),
+    }
 }
 
 /// Strings in the form that a compiler's C interface takes: an array of pointers.
@@ -110,13 +118,20 @@ impl RtcArguments {
     /// # Errors
     /// Returns `InvalidArgument` if a text contains a NUL.
     pub fn new(source: &RtcSource<'_>, target: Target, arch: &str) -> Result<Self> {
+        let own = compile_options(target, arch);
+        // Compilers refuse a second architecture.
+        let is_architecture =
+            |option: &str| option.split('=').next() == architecture_option(target, arch).split('=').next();
+        let replaced =
+            |option: &str| is_architecture(option) && source.options.iter().any(|given| is_architecture(given));
         Ok(Self {
             text: c_string(source.text)?,
             name: c_string(source.name)?,
             headers: CStrings::new(source.headers.iter().map(|(_, text)| *text))?,
             include_names: CStrings::new(source.headers.iter().map(|(name, _)| *name))?,
             options: CStrings::new(
-                compile_options(target, arch).iter().map(String::as_str).chain(source.options.iter().copied()),
+                (own.iter().map(String::as_str).filter(|option| !replaced(option)))
+                    .chain(source.options.iter().copied()),
             )?,
         })
     }

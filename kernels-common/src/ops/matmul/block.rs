@@ -1,27 +1,33 @@
 //! Block products (`docs/numerics.md`, section 9): both operands are packed as digits of integers,
 //! then multiplied by exact integer products.
 
+mod thin;
+
 use super::{Operand, Problem, key, unit};
 use crate::args;
 use crate::device::GpuDevice;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, PACK};
+use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, BLOCK_WARPGROUP, PACK};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, Result};
 use std::mem::offset_of;
 
-/// Elements of k per segment, and lines that are packed together. Must match
-/// ops/matmul/block/digits.cuh and device_lib/digit_tile.cuh.
+/// Elements of k per segment, and lines of a part. Must match ops/matmul/block/digits.cuh and
+/// device_lib/digit_tile.cuh.
 const SEGMENT: usize = 128;
-const LINES: usize = 16;
-/// Threads per block of a product, and of packing.
-const THREADS: u32 = 256;
-const PACK_THREADS: u32 = 64;
+const LINES: usize = 8;
+/// Threads per block of packing, and lines that a block packs.
+const PACK_THREADS: u32 = 256;
+const PACK_LINES: usize = 64;
 
 /// Architectures whose multiprocessors have the shared memory that the large tiles need.
 const ROOMY: [&str; 5] = ["sm_80", "sm_87", "sm_90", "sm_100", "sm_103"];
+
+/// The architecture with warpgroups; later ones have other units.
+const HOPPER: &str = "sm_90";
+const HOPPER_NUMBER: u32 = 90;
 
 /// A tile of results. Must match `ShapeOf` of ops/matmul/block/product.cu.
 #[derive(Debug, Clone, Copy)]
@@ -29,20 +35,30 @@ struct Tile {
     variant: u8,
     m: usize,
     n: usize,
+    threads: u32,
+    /// Elements of k per stage, and stages in shared memory, with the scales of as many.
+    depth: usize,
     stages: usize,
+    scales: usize,
 }
 
 impl Tile {
-    fn large(digits: usize) -> Self {
-        let (m, n) = if digits == 2 { (96, 128) } else { (128, 64) };
-        Self { variant: BLOCK_LARGE, m, n, stages: 4 }
+    /// Must match `WarpgroupShape` of ops/matmul/block/warpgroup.cu.
+    fn warpgroup(digits: usize) -> Self {
+        let n = if digits == 2 { 96 } else { 64 };
+        Self { variant: BLOCK_WARPGROUP, m: 128, n, threads: 384, depth: SEGMENT, stages: 3, scales: 4 }
     }
 
-    const SMALL: Self = Self { variant: BLOCK, m: 64, n: 64, stages: 2 };
+    fn large(digits: usize) -> Self {
+        let (m, n) = if digits == 2 { (96, 128) } else { (128, 64) };
+        Self { variant: BLOCK_LARGE, m, n, stages: 4, scales: 4, ..Self::SMALL }
+    }
 
-    /// Returns the bytes of shared memory: stages of half a segment of all lines, and their steps.
+    const SMALL: Self = Self { variant: BLOCK, m: 64, n: 64, threads: 256, depth: SEGMENT / 2, stages: 2, scales: 2 };
+
+    /// Returns the bytes of shared memory.
     fn shared(&self, digits: usize) -> u32 {
-        (self.stages * (self.m + self.n) * (SEGMENT / 2 * digits + size_of::<i32>())) as u32
+        ((self.m + self.n) * (self.stages * self.depth * digits + self.scales * size_of::<f32>())) as u32
     }
 
     fn blocks(&self, m: usize, n: usize) -> usize {
@@ -50,25 +66,56 @@ impl Tile {
     }
 }
 
-/// The layout of the kernels' `BlockSide`.
+/// The layout of the kernels' `BlockLines`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Side {
+struct Lines {
     lines: u32,
     segments: u32,
     k: u64,
     line_stride: u64,
     k_stride: u64,
+    vectors: u32,
+    unused: u32,
+}
+
+const _: () = assert!(size_of::<Lines>() == 40);
+
+impl Lines {
+    /// Lines of an operand, whose strides along the batch are `steps`.
+    fn new(dtype: DType, operand: Operand, lines: usize, k: usize, steps: impl Iterator<Item = usize>) -> Self {
+        // 16 bytes of neighbours, in the direction in which the kernels read.
+        let (near, next) =
+            if operand.col <= operand.row { (operand.col, operand.row) } else { (operand.row, operand.col) };
+        let strides = steps.fold(next, |all, step| all | step);
+        let vectors =
+            near == 1 && (strides * dtype.size_in_bytes()).is_multiple_of(16) && operand.ptr.0.is_multiple_of(16);
+        Self {
+            lines: lines as u32,
+            segments: k.div_ceil(SEGMENT) as u32,
+            k: k as u64,
+            line_stride: operand.row as u64,
+            k_stride: operand.col as u64,
+            vectors: u32::from(vectors),
+            unused: 0,
+        }
+    }
+}
+
+/// The layout of the kernels' `BlockSide`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Side {
+    lines: Lines,
     packed: u64,
-    groups: Divisor,
+    line_blocks: Divisor,
     all_segments: Divisor,
     batch: Index<1>,
-    columns: u32,
 }
 
 const _: () = assert!(size_of::<Side>() == 240);
-const _: () = assert!(offset_of!(Side, groups) == 40 && offset_of!(Side, batch) == 64);
-const _: () = assert!(offset_of!(Side, columns) == 232);
+const _: () = assert!(offset_of!(Side, packed) == 40 && offset_of!(Side, line_blocks) == 48);
+const _: () = assert!(offset_of!(Side, batch) == 72);
 
 /// The layout of the kernels' `BlockProduct`.
 #[repr(C)]
@@ -83,20 +130,23 @@ struct Product {
     b: [u64; 2],
     c: [u64; 2],
     packed: [u64; 2],
+    tiles: u64,
     m_tiles: Divisor,
     n_tiles: Divisor,
     batch: Index<5>,
 }
 
-const _: () = assert!(size_of::<Product>() == 536);
-const _: () = assert!(offset_of!(Product, k) == 16 && offset_of!(Product, m_tiles) == 88);
-const _: () = assert!(offset_of!(Product, batch) == 112);
+const _: () = assert!(size_of::<Product>() == 544);
+const _: () = assert!(offset_of!(Product, k) == 16 && offset_of!(Product, m_tiles) == 96);
+const _: () = assert!(offset_of!(Product, batch) == 120);
 
-/// Returns the bytes of a packed matrix: parts and steps of two levels, and flags.
+/// Returns the bytes of a packed matrix: of two levels the parts with the scale and the step of
+/// each line, a part of zeros, and flags.
 fn packed_bytes(digits: usize, lines: usize, k: usize) -> usize {
     let parts = lines.div_ceil(LINES).saturating_mul(k.div_ceil(SEGMENT));
-    let part = 2 * (LINES * SEGMENT * digits + LINES * size_of::<i32>()) + size_of::<u32>();
-    parts.saturating_mul(part).next_multiple_of(16)
+    let part = LINES * SEGMENT * digits;
+    let each = 2 * (part + LINES * (size_of::<f32>() + size_of::<i32>())) + size_of::<u32>();
+    parts.saturating_mul(each).saturating_add(part).next_multiple_of(16)
 }
 
 /// A packed operand, and the number of the packed matrix that each step along the batch adds.
@@ -112,11 +162,22 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
     pub(super) unsafe fn block(self, digits: usize) -> Result<()> {
-        let large = Tile::large(digits);
-        let blocks = large.blocks(self.m, self.n).saturating_mul(count(&self.batch));
+        if !sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n)) {
+            // SAFETY: the caller promises what is required.
+            return unsafe { self.thin(digits) };
+        }
         let enough = self.device.runtime().limits().multiprocessors as usize;
-        let fills = sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough);
-        let tile = if fills && has_room(self.device, self.dtype) { large } else { Tile::SMALL };
+        let fills = |tile: &Tile| {
+            let blocks = tile.blocks(self.m, self.n).saturating_mul(count(&self.batch));
+            sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough)
+        };
+        let tile = if fills(&Tile::warpgroup(digits)) && has_warpgroups(self.device, self.dtype) {
+            Tile::warpgroup(digits)
+        } else if fills(&Tile::large(digits)) && has_room(self.device, self.dtype) {
+            Tile::large(digits)
+        } else {
+            Tile::SMALL
+        };
         let each = packed_bytes(digits, self.m, self.k).saturating_add(packed_bytes(digits, self.n, self.k));
         let all = each.saturating_mul(count(&self.batch));
         let most = sizes::MATMUL_SCRATCH.limit(all) / each;
@@ -151,12 +212,18 @@ impl<R: GpuRuntime> Problem<'_, R> {
             b: strides(&self.b),
             c: strides(&self.c),
             packed: [a.bytes as u64, b.bytes as u64],
+            tiles: (tile.blocks(self.m, self.n) * count(&self.batch)) as u64,
             m_tiles: Divisor::new(self.m.div_ceil(tile.m)),
             n_tiles: Divisor::new(self.n.div_ceil(tile.n)),
             batch: Index::new(&batch),
         };
-        let blocks = tile.blocks(self.m, self.n) * count(&self.batch);
-        let mut launch = Launch::linear(key(self.dtype, tile.variant), blocks as u32, THREADS);
+        // A block of warpgroups takes tiles one after the other.
+        let at_once = match tile.variant {
+            BLOCK_WARPGROUP => u64::from(self.device.runtime().limits().multiprocessors),
+            _ => u64::MAX,
+        };
+        let blocks = product.tiles.min(at_once) as u32;
+        let mut launch = Launch::linear(key(self.dtype, tile.variant), blocks, tile.threads);
         launch.config.shared_bytes = tile.shared(digits);
         let [a_packed, b_packed] = [a.storage.ptr(), b.storage.ptr()];
         let args = args![self.a.ptr, self.b.ptr, self.c.ptr, a_packed, b_packed, product];
@@ -182,20 +249,15 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let batch: IndexDims<1> = own.filter(|d| d.stride[0] != 0).collect();
         let bytes = packed_bytes(digits, count_of, self.k);
         let storage = self.device.alloc(bytes.saturating_mul(matrices), DType::U8)?;
-        let (groups, segments) = (count_of.div_ceil(LINES), self.k.div_ceil(SEGMENT));
+        let (line_blocks, segments) = (count_of.div_ceil(PACK_LINES), self.k.div_ceil(SEGMENT));
         let side = Side {
-            lines: count_of as u32,
-            segments: segments as u32,
-            k: self.k as u64,
-            line_stride: lines.row as u64,
-            k_stride: lines.col as u64,
+            lines: Lines::new(self.dtype, lines, count_of, self.k, batch.iter().map(|d| d.stride[0])),
             packed: bytes as u64,
-            groups: Divisor::new(groups),
+            line_blocks: Divisor::new(line_blocks),
             all_segments: Divisor::new(segments),
             batch: Index::new(&batch),
-            columns: which as u32,
         };
-        let blocks = groups * segments * matrices;
+        let blocks = line_blocks * segments * matrices;
         let to: DevicePtr = storage.ptr();
         // SAFETY: the caller promises that the operand is allocated, and `storage` has space for
         // every packed matrix.
@@ -211,4 +273,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
 /// units.
 fn has_room<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool {
     unit::has_unit_code(device, key(dtype, BLOCK_LARGE), &ROOMY)
+}
+
+/// Returns whether a device runs the tiles of Hopper's warpgroups: code for Hopper is packed or can
+/// be compiled here, and loads. A simulated Hopper card does not load it.
+fn has_warpgroups<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool {
+    let kernel = key(dtype, BLOCK_WARPGROUP);
+    unit::has_code_since(device, kernel, &[HOPPER], HOPPER_NUMBER)
+        && *device.warpgroups().get_or_init(|| device.function(kernel).is_ok())
 }

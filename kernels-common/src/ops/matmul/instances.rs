@@ -21,6 +21,11 @@ pub const PACK: u8 = 5;
 pub const BLOCK: u8 = 6;
 /// The block product in larger tiles. Empty for targets without the units.
 pub const BLOCK_LARGE: u8 = 7;
+/// The block product in tiles of Hopper's warpgroups. Empty for other targets.
+pub const BLOCK_WARPGROUP: u8 = 9;
+/// The values of segments of a block product with few rows or columns, and their sums.
+pub const BLOCK_THIN: u8 = 10;
+pub const BLOCK_SUM: u8 = 11;
 /// Like [`TILE`], on AMD's matrix units. Empty for other targets.
 pub const TILE_UNIT: u8 = 8;
 
@@ -53,13 +58,23 @@ pub fn add(modules: &mut Vec<Module>) {
         if dtype == DType::F64 {
             continue;
         }
+        let blocks = if dtype == DType::F32 { "3" } else { "4" };
         let mut pack = Module::new(format!("matmul_pack_{dtype}"), "ops/matmul/block/pack.cu");
-        pack.kernel(key(PACK), format!("matmul_{dtype}_pack"), "ISOBIT_MATMUL_PACK", &[ty]);
+        pack.kernel(key(PACK), format!("matmul_{dtype}_pack"), "ISOBIT_MATMUL_PACK", &[ty, blocks]);
         modules.push(pack);
         let mut block = Module::new(format!("matmul_block_{dtype}"), "ops/matmul/block/product.cu");
         block.kernel(key(BLOCK), format!("matmul_{dtype}_block"), "ISOBIT_MATMUL_BLOCK", &[ty, "false"]);
         block.kernel(key(BLOCK_LARGE), format!("matmul_{dtype}_block_large"), "ISOBIT_MATMUL_BLOCK", &[ty, "true"]);
         modules.push(block);
+        let mut thin = Module::new(format!("matmul_block_thin_{dtype}"), "ops/matmul/block/thin.cu");
+        thin.kernel(key(BLOCK_THIN), format!("matmul_{dtype}_block_thin"), "ISOBIT_MATMUL_THIN_VALUES", &[ty]);
+        thin.kernel(key(BLOCK_SUM), format!("matmul_{dtype}_block_sum"), "ISOBIT_MATMUL_THIN_SUM", &[ty]);
+        modules.push(thin);
+        let warpgroup = Module::new(format!("matmul_warpgroup_{dtype}"), "ops/matmul/block/warpgroup.cu");
+        let mut warpgroup = warpgroup.with_variant(["sm_90", "sm_90a"]);
+        let symbol = format!("matmul_{dtype}_warpgroup");
+        warpgroup.kernel(key(BLOCK_WARPGROUP), symbol, "ISOBIT_MATMUL_WARPGROUP", &[ty]);
+        modules.push(warpgroup);
     }
     let mut unit = Module::new("matmul_unit_f64", "ops/matmul/unit.cu");
     let key = Key::new(Family::Matmul, 0, &[DType::F64], UNIT);

@@ -1,9 +1,11 @@
 // Block products (docs/numerics.md, section 9): operands as integers, as the kernels keep them.
 //
-// A *part* is a segment of 128 along k of 16 lines (rows of `a`, columns of `b`), as four fragments
-// of device_lib/digit_tile.cuh, with a plane per digit.
+// A *part* is a segment of 128 along k of 8 lines (rows of `a`, columns of `b`): a plane per digit,
+// of eight chunks of device_lib/digit_tile.cuh. Parts of a segment follow each other, so the lines
+// of a tile are one piece of memory.
 #pragma once
 
+#include "device_lib/bits.cuh"
 #include "device_lib/digit_tile.cuh"
 #include "device_lib/limits.cuh"
 #include "device_lib/thread.cuh"
@@ -32,60 +34,98 @@ struct Digits<f8e4m3> {
     static constexpr u32 COUNT = 2;
 };
 
-// Bytes of a part.
+// Bytes of a plane of a part, and of a part.
+ISOBIT_CONST u32 PLANE_BYTES = BLOCK_SEGMENT * CHUNK_LINES;
 template <u32 PLANES>
-ISOBIT_CONST u32 PART_BYTES = BLOCK_SEGMENT / FRAGMENT_K * PLANES * FRAGMENT_BYTES;
+ISOBIT_CONST u32 PART_BYTES = PLANES * PLANE_BYTES;
 
-// A packed matrix: for each of two levels the parts (lines first, then segments), and the steps of
-// all lines of each segment; then a word of flags for each part.
+// A packed matrix. For each of two levels the parts (of all groups of lines, then segments), then a
+// part of zeros; for each level 2^step of all lines of each segment, then the steps; then a word of
+// flags for each part. Of the second level only wide parts exist; lines of others have the step 0.
 struct PackedMatrix {
+    u8 *at;
     u32 groups, segments;
 };
-ISOBIT_FN u64 part_of(const PackedMatrix &p, u32 group, u32 segment) { return (u64)group * p.segments + segment; }
+ISOBIT_FN u64 part_of(const PackedMatrix &p, u32 group, u32 segment) { return (u64)segment * p.groups + group; }
+ISOBIT_FN u64 parts_of_level(const PackedMatrix &p) { return (u64)p.groups * p.segments; }
 template <u32 PLANES>
-ISOBIT_FN u64 level_bytes(const PackedMatrix &p) {
-    return (u64)p.groups * p.segments * PART_BYTES<PLANES>;
+ISOBIT_FN u8 *parts_of(const PackedMatrix &p, u32 level) {
+    return p.at + level * parts_of_level(p) * PART_BYTES<PLANES>;
 }
 template <u32 PLANES>
-ISOBIT_FN u8 *parts_of(u8 *packed, const PackedMatrix &p, u32 level) {
-    return packed + level * level_bytes<PLANES>(p);
+ISOBIT_FN u8 *zeros_of(const PackedMatrix &p) {
+    return parts_of<PLANES>(p, 2);
 }
 template <u32 PLANES>
-ISOBIT_FN i32 *steps_of(u8 *packed, const PackedMatrix &p, u32 level) {
-    return (i32 *)(packed + 2 * level_bytes<PLANES>(p)) + (u64)level * p.segments * p.groups * FRAGMENT_LINES;
+ISOBIT_FN float *scales_of(const PackedMatrix &p, u32 level) {
+    return (float *)(zeros_of<PLANES>(p) + PART_BYTES<PLANES>)+level * parts_of_level(p) * CHUNK_LINES;
 }
 template <u32 PLANES>
-ISOBIT_FN u32 *flags_of(u8 *packed, const PackedMatrix &p) {
-    return (u32 *)steps_of<PLANES>(packed, p, 2);
+ISOBIT_FN i32 *steps_of(const PackedMatrix &p, u32 level) {
+    return (i32 *)scales_of<PLANES>(p, 2) + level * parts_of_level(p) * CHUNK_LINES;
+}
+template <u32 PLANES>
+ISOBIT_FN u32 *flags_of(const PackedMatrix &p) {
+    return (u32 *)steps_of<PLANES>(p, 2);
 }
 
 // 2^n, for n from -126 to 127.
 ISOBIT_FN float power_of_two(i32 n) { return from_bits((u32)(n + 127) << 23); }
 
-// The value of the exact sum in f32: high * 2^24 + low with `high` the nearest integer, rounded
-// once to convert `high`, and once more. With two digits that is the sum rounded to nearest.
+// The value of an exact sum is high * 2^24 + low with `high` the nearest integer, rounded once to
+// convert `high`, and once more. With two digits that is the sum rounded to nearest, wherever it is
+// cut, because both halves are exact in f32. Here as two floats: the value is
+// fma(high, 2^(8 PLANES), low - 2^23).
+struct SumHalves {
+    float high, low;
+};
 template <u32 PLANES>
-ISOBIT_FN float value_of(const i32 (&sum)[WEIGHTS<PLANES>]) {
+ISOBIT_FN SumHalves halves_of(const i32 (&sum)[WEIGHTS<PLANES>]) {
     if constexpr (PLANES == 2) {
-        // Both halves are exact in f32, wherever the sum is cut. Integers below 2^22 become floats
-        // by an addition.
-        const u32 low = (u32)(sum[1] * 256 + sum[2] + 0x8000);
-        const float top = from_bits((u32)(sum[0] + ((i32)low >> 16)) + 0x4b400000u) - 12582912.0f;
-        return fma(top, 65536.0f, from_bits((low & 0xffff) | 0x4b400000u) - 12615680.0f);
+        const i32 rest = sum[1] * 256 + sum[2];
+        return {(float)(sum[0] + (rest >> 16)), from_bits(permute_bytes<0x5410>((u32)rest, 0x00004b00u))};
     } else {
-        const i32 middle = sum[2] * 256 + sum[3] + (sum[4] >> 8);
-        const i32 carry = (middle + 0x8000) >> 16;
-        const i32 high = sum[0] * 256 + sum[1] + carry;
-        const i32 low = (middle - carry * 65536) * 256 + (sum[4] & 255);
-        return fma((float)high, 16777216.0f, (float)low);
+        const u32 middle = (u32)(sum[2] * 256 + sum[3] + (sum[4] >> 8)) + 0x8000;
+        const i32 high = sum[0] * 256 + sum[1] + ((i32)middle >> 16);
+        // Three bytes are the low half plus 2^23.
+        return {(float)high, (float)(i32)permute_bytes<0x7540>((u32)sum[4], middle & 0xffff)};
     }
 }
+// What `high` counts, and what `low` has too much.
+template <u32 PLANES>
+ISOBIT_CONST float HIGH_UNIT = PLANES == 2 ? 65536.0f : 16777216.0f;
+ISOBIT_CONST float LOW_EXCESS = 8388608.0f;
 
-// result + value * 2^exponent, rounded once.
+// What depends on the row alone in adding a segment to results, if no product of steps is far.
+template <u32 PLANES>
+struct RowScale {
+    float one, high, excess;
+    ISOBIT_FN RowScale of(float scale) { return {scale, scale * HIGH_UNIT<PLANES>, scale * -LOW_EXCESS}; }
+};
+
+// result + value * 2^(both steps), rounded once. The value times 2^(step of the row) is rounded as
+// the value alone, because it is a normal number.
+template <u32 PLANES>
+ISOBIT_FN float add_near(float result, const i32 (&sum)[WEIGHTS<PLANES>], const RowScale<PLANES> &row, float column) {
+    const SumHalves halves = halves_of<PLANES>(sum);
+    const float value = fma(halves.high, row.high, fma(halves.low, row.one, row.excess));
+    return fma(value, column, result);
+}
+
+// The same for any steps: the value, and how it is added.
+template <u32 PLANES>
+ISOBIT_FN float value_of(const i32 (&sum)[WEIGHTS<PLANES>]) {
+    const SumHalves halves = halves_of<PLANES>(sum);
+    return fma(halves.high, HIGH_UNIT<PLANES>, halves.low - LOW_EXCESS);
+}
 ISOBIT_FN float add_scaled(float result, float value, i32 exponent) {
     const i32 within = exponent < -252 ? -252 : exponent > 252 ? 252 : exponent;
     const i32 near = within < -126 ? -126 : within > 126 ? 126 : within;
     return fma(value * power_of_two(within - near), power_of_two(near), result);
+}
+template <u32 PLANES>
+ISOBIT_FN float add_far(float result, const i32 (&sum)[WEIGHTS<PLANES>], i32 exponent) {
+    return add_scaled(result, value_of<PLANES>(sum), exponent);
 }
 
 } // namespace isobit

@@ -1,0 +1,123 @@
+// What the kernels of block products share: the parameters, the place of a tile, and the lines
+// whose results are chains.
+#pragma once
+
+#include "device_lib/index.cuh"
+#include "ops/matmul/block/chain.cuh"
+#include "ops/matmul/block/digits.cuh"
+
+namespace isobit {
+
+// The host's `Product` in matmul/block.rs.
+struct BlockProduct {
+    u32 m, n;
+    u32 segments;
+    u32 c_pairs;
+    u64 k;
+    u64 a_row, a_col;
+    u64 b_row, b_col;
+    u64 c_row, c_col;
+    // Bytes of a packed matrix.
+    u64 a_packed, b_packed;
+    // Tiles of all matrices.
+    u64 tiles;
+    Divisor m_tiles, n_tiles;
+    // Of a, b and c, and the numbers of the packed matrices.
+    Index<5> batch;
+};
+
+// Must match ops/matmul/block.rs.
+static_assert(sizeof(BlockProduct) == 544);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockProduct, k) == 16 && ISOBIT_OFFSET(BlockProduct, m_tiles) == 96);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockProduct, batch) == 120);
+
+// The place of a tile among the tiles of its matrix, and its matrix.
+struct BlockTile {
+    u32 m, n;
+    Offsets<5> at;
+};
+// Neighbouring blocks share lines if they take eight rows of tiles, column by column.
+ISOBIT_FN BlockTile block_tile(const BlockProduct &p, u32 number) {
+    const u32 all_m = p.m_tiles.size, all_n = p.n_tiles.size;
+    const u32 above = divide(number, p.n_tiles), batch = divide(above, p.m_tiles);
+    const u32 in_matrix = number - batch * all_m * all_n, band = (above - batch * all_m) / 8;
+    const u32 rows = all_m - band * 8 < 8 ? all_m - band * 8 : 8, in_band = in_matrix - band * 8 * all_n;
+    return {band * 8 + in_band % rows, in_band / rows, offsets_of(p.batch, batch)};
+}
+
+// The lines of an operand in a tile.
+struct TileSide {
+    PackedMatrix matrix;
+    u32 first_group;
+};
+
+ISOBIT_FN TileSide left_side(const BlockProduct &p, const BlockTile &tile, u8 *packed, u32 groups) {
+    return {{packed + tile.at.at[3] * p.a_packed, (p.m + CHUNK_LINES - 1) / CHUNK_LINES, p.segments}, tile.m * groups};
+}
+ISOBIT_FN TileSide right_side(const BlockProduct &p, const BlockTile &tile, u8 *packed, u32 groups) {
+    return {{packed + tile.at.at[4] * p.b_packed, (p.n + CHUNK_LINES - 1) / CHUNK_LINES, p.segments}, tile.n * groups};
+}
+
+// Whether a line has an infinity or a NaN.
+template <u32 PLANES>
+ISOBIT_FN bool is_special(const TileSide &side, u32 line) {
+    const u32 lines = side.matrix.groups * CHUNK_LINES, at = side.first_group * CHUNK_LINES + line;
+    const i32 *steps = steps_of<PLANES>(side.matrix, 0);
+    bool special = false;
+#pragma unroll 1
+    for (u32 segment = 0; segment < side.matrix.segments && at < lines; segment++)
+        special |= steps[(u64)segment * lines + at] == SPECIAL_STEP;
+    return special;
+}
+
+// Stores a thread's results: of rows `row` and `row` + 8 two neighbours in each 8 columns from
+// `col` on.
+template <u32 N, typename T>
+ISOBIT_FN void store_pairs(T *c, const BlockProduct &p, u32 row0, u32 col0, const float (&result)[N][4]) {
+#pragma unroll
+    for (u32 j = 0; j < N; j++)
+#pragma unroll
+        for (u32 e = 0; e < 4; e += 2) {
+            const u32 row = row0 + e * 4, col = col0 + j * 8;
+            if (row >= p.m)
+                continue;
+            // A sum of nothing is +0, whichever passes there were.
+            const Pack<2, T> two = {{from_compute<T>(result[j][e] + 0.0f), from_compute<T>(result[j][e + 1] + 0.0f)}};
+            if (p.c_pairs != 0 && col + 2 <= p.n) {
+                store(c + row * p.c_row + col, two);
+                continue;
+            }
+#pragma unroll
+            for (u32 x = 0; x < 2; x++)
+                if (col + x < p.n)
+                    c[row * p.c_row + (col + x) * p.c_col] = two.v[x];
+        }
+}
+
+// Finds the lines of a tile with an infinity or a NaN, first those of `a`. THREADS threads share
+// the work, as in store_special(), before which all must have returned.
+template <u32 PLANES, u32 TILE_M, u32 TILE_N, u32 THREADS>
+ISOBIT_FN void find_special(u32 *special, const TileSide &a, const TileSide &b, u32 thread) {
+#pragma unroll 1
+    for (u32 i = thread; i < TILE_M + TILE_N; i += THREADS)
+        special[i] = i < TILE_M ? is_special<PLANES>(a, i) : is_special<PLANES>(b, i - TILE_M);
+}
+// Stores the results of these lines, which are chains.
+template <u32 TILE_M, u32 TILE_N, u32 THREADS, typename T>
+ISOBIT_FN void store_special(const T *a, const T *b, T *c, const BlockProduct &p, const BlockTile &tile,
+                             const u32 *special, u32 thread) {
+    const u32 m0 = tile.m * TILE_M, n0 = tile.n * TILE_N;
+    a += tile.at.at[0];
+    b += tile.at.at[1];
+    c += tile.at.at[2];
+#pragma unroll 1
+    for (u32 i = thread; i < TILE_M * TILE_N; i += THREADS) {
+        const u32 row = i / TILE_N, col = i % TILE_N;
+        if (m0 + row >= p.m || n0 + col >= p.n || (special[row] | special[TILE_M + col]) == 0)
+            continue;
+        const float value = chain(a + (m0 + row) * p.a_row, p.a_col, b + (n0 + col) * p.b_col, p.b_row, p.k);
+        c[(m0 + row) * p.c_row + (n0 + col) * p.c_col] = from_compute<T>(value);
+    }
+}
+
+} // namespace isobit

@@ -4,7 +4,7 @@ use crate::layers::{Linear, Residual};
 use crate::weights::Weights;
 use crate::{Config, Workspace};
 use anyhow::Result;
-use isobit::{BackendStorage, BinaryOp, DType, Layout, Matmul, Op, Result as DeviceResult, Src};
+use isobit::{BackendStorage, BinaryOp, DType, Layout, Op, Result as DeviceResult, Src};
 
 /// The attention half of an encoder layer.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl<S: BackendStorage> Attention<S> {
     pub fn forward(&self, w: &mut Workspace<S>) -> DeviceResult<()> {
         let [batch, tokens, heads, size] = [w.sentences, w.tokens, w.heads, w.head_size];
         let rows = w.rows();
-        self.qkv.product(&w.hidden, &mut w.wide, rows)?;
+        self.qkv.product(w.product, &w.hidden, &mut w.wide, rows)?;
 
         // The pass that adds the bias also groups the vectors by head, through the order in which
         // it reads. The following products are then batches of contiguous matrices, which a
@@ -57,7 +57,7 @@ impl<S: BackendStorage> Attention<S> {
         let part = |which| Layout::contiguous_with_offset([batch, heads, tokens, size], which * rows * heads * size);
         let (query, key, value) = (part(0), part(1).transpose(2, 3)?, part(2));
         let scores = Layout::contiguous([batch, heads, tokens, tokens]);
-        S::matmul_into(Matmul::default(), &w.qkv, &query, &w.qkv, &key, &mut w.scores, &scores)?;
+        S::matmul_into(w.product, &w.qkv, &query, &w.qkv, &key, &mut w.scores, &scores)?;
         if w.padded {
             let mask = Layout::contiguous([batch, 1, 1, tokens]).broadcast_as(scores.shape())?;
             S::binary_into(BinaryOp::Add, Src::InPlace, (&w.mask, &mask).into(), &mut w.scores, &scores)?;
@@ -65,10 +65,10 @@ impl<S: BackendStorage> Attention<S> {
         S::apply_into(&Op::Softmax, &[(&w.scores, &scores).into()], &mut w.probabilities, &scores)?;
 
         let context = Layout::contiguous([batch, heads, tokens, size]);
-        S::matmul_into(Matmul::default(), &w.probabilities, &scores, &w.qkv, &value, &mut w.context, &context)?;
+        S::matmul_into(w.product, &w.probabilities, &scores, &w.qkv, &value, &mut w.context, &context)?;
         // Joins the heads again, in the buffer that the projections no longer need.
         let joined = Layout::contiguous([batch, tokens, heads, size]);
         S::copy_into((&w.context, &context.transpose(1, 2)?).into(), &mut w.wide, &joined)?;
-        self.output.forward(&w.wide, &mut w.sum, &mut w.hidden, rows)
+        self.output.forward(w.product, &w.wide, &mut w.sum, &mut w.hidden, rows)
     }
 }

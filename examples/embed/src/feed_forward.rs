@@ -33,10 +33,10 @@ impl<S: BackendStorage> FeedForward<S> {
     /// Returns the errors of the device.
     pub fn forward(&self, w: &mut Workspace<S>) -> DeviceResult<()> {
         let rows = w.rows();
-        self.widen.product(&w.hidden, &mut w.wide, rows)?;
+        self.widen.product(w.product, &w.hidden, &mut w.wide, rows)?;
         let (outputs, bias) = self.widen.outputs(rows)?;
         let activation = Op::AddActivation(Activation::GeluErf);
         S::apply_into(&activation, &[Src::InPlace, (self.widen.bias(), &bias).into()], &mut w.wide, &outputs)?;
-        self.output.forward(&w.wide, &mut w.sum, &mut w.hidden, rows)
+        self.output.forward(w.product, &w.wide, &mut w.sum, &mut w.hidden, rows)
     }
 }

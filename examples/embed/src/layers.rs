@@ -41,15 +41,15 @@ impl<S: BackendStorage> Linear<S> {
         Ok(Self { weight: upload(device, weight, dtype)?, bias: upload(device, bias, dtype)?, inputs, outputs })
     }
 
-    /// Computes `y = x W^T` for `rows` rows. The weight is not copied: a transposed layout reads
-    /// it.
+    /// Computes `y = x W^T` for `rows` rows, with the numerics of `op`. The weight is not copied: a
+    /// transposed layout reads it.
     ///
     /// # Errors
     /// Returns the errors of the device.
-    pub fn product(&self, x: &S, y: &mut S, rows: usize) -> DeviceResult<()> {
+    pub fn product(&self, op: Matmul, x: &S, y: &mut S, rows: usize) -> DeviceResult<()> {
         let weight = Layout::contiguous([self.outputs, self.inputs]).transpose(0, 1)?;
         let (from, to) = (Layout::contiguous([rows, self.inputs]), Layout::contiguous([rows, self.outputs]));
-        S::matmul_into(Matmul::default(), x, &from, &self.weight, &weight, y, &to)
+        S::matmul_into(op, x, &from, &self.weight, &weight, y, &to)
     }
 
     /// Returns the bias, one element per output.
@@ -134,12 +134,13 @@ impl<S: BackendStorage> Residual<S> {
         })
     }
 
-    /// Adds the transformed `x` to `hidden`. `sum` is a temporary buffer of the size of `hidden`.
+    /// Adds the transformed `x` to `hidden`, with the numerics of `op`. `sum` is a temporary buffer
+    /// of the size of `hidden`.
     ///
     /// # Errors
     /// Returns the errors of the device.
-    pub fn forward(&self, x: &S, sum: &mut S, hidden: &mut S, rows: usize) -> DeviceResult<()> {
-        self.linear.product(x, sum, rows)?;
+    pub fn forward(&self, op: Matmul, x: &S, sum: &mut S, hidden: &mut S, rows: usize) -> DeviceResult<()> {
+        self.linear.product(op, x, sum, rows)?;
         let (outputs, bias) = self.linear.outputs(rows)?;
         S::binary_into(BinaryOp::Add, Src::InPlace, (self.linear.bias(), &bias).into(), sum, &outputs)?;
         S::binary_into(BinaryOp::Add, Src::InPlace, (&*hidden, &outputs).into(), sum, &outputs)?;

@@ -46,8 +46,11 @@ struct Args {
 /// The implementation of matrix products.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Who {
-    /// Isobit's own kernels: the same bits on every device.
+    /// Isobit's own kernels, chains of fused multiply-adds: the same bits on every device.
     Portable,
+    /// Isobit's own kernels, exact sums of integers on integer matrix units: the same bits on every
+    /// device, and faster than `portable`.
+    Block,
     /// cuBLAS or rocBLAS: fast.
     Vendor,
 }
@@ -85,9 +88,10 @@ fn run(args: &Args) -> Result<ExitCode> {
         Device::Here(name) => name,
         Device::Elsewhere(code) => return Ok(code),
     };
-    let (numerics, numerics_name) = match args.numerics {
-        Who::Portable => (Numerics::Portable, "portable"),
-        Who::Vendor => (Numerics::Vendor, "vendor"),
+    let numerics = match args.numerics {
+        Who::Portable => Numerics::Portable,
+        Who::Block => Numerics::Block,
+        Who::Vendor => Numerics::Vendor,
     };
     let device = open(&name, numerics).with_context(|| format!("device {}", args.device))?;
     let dtype = match args.dtype {
@@ -95,9 +99,9 @@ fn run(args: &Args) -> Result<ExitCode> {
         Held::F16 => DType::F16,
         Held::Bf16 => DType::BF16,
     };
-    let model = Arc::new(Model::load(&folder, &device, dtype)?);
+    let model = Arc::new(Model::load(&folder, &device, dtype)?.with_numerics(numerics));
     let info = device.info()?;
-    println!("all-MiniLM-L6-v2 on {}: {} ({}), {dtype}, {numerics_name} numerics", args.device, info.name, info.arch);
+    println!("all-MiniLM-L6-v2 on {}: {} ({}), {dtype}, {numerics} numerics", args.device, info.name, info.arch);
 
     let tokenizer = Tokenizer::load(&folder, model.config())?;
     let mut texts: Vec<String> = args.sentences.clone();
@@ -129,7 +133,7 @@ fn run(args: &Args) -> Result<ExitCode> {
             device: &args.device,
             device_name: &info.name,
             dtype: dtype.as_str(),
-            numerics: numerics_name,
+            numerics: numerics.name(),
             digest: &digest,
             sentences: &sentences,
             timing: timing.as_ref(),

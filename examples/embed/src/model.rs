@@ -7,7 +7,7 @@ use crate::pooling::Pooling;
 use crate::weights::Weights;
 use crate::{Batch, Config, Workspace};
 use anyhow::{Context, Result};
-use isobit::{BackendDevice, DType, Result as DeviceResult};
+use isobit::{BackendDevice, DType, Matmul, Numerics, Result as DeviceResult};
 use std::path::Path;
 
 /// all-MiniLM-L6-v2 on a device.
@@ -16,6 +16,7 @@ pub struct Model<D: BackendDevice> {
     device: D,
     config: Config,
     dtype: DType,
+    product: Matmul,
     embeddings: Embeddings<D::Storage>,
     layers: Vec<Layer<D::Storage>>,
     pooling: Pooling<D::Storage>,
@@ -30,7 +31,7 @@ struct Layer<S> {
 
 impl<D: BackendDevice> Model<D> {
     /// Loads the model from a folder to a device. `dtype` is the dtype of the computation: f32, f16
-    /// or bf16.
+    /// or bf16. Matrix products have the device's default numerics.
     ///
     /// # Errors
     /// Fails if a file is missing or invalid, or with the errors of the device.
@@ -49,11 +50,18 @@ impl<D: BackendDevice> Model<D> {
         Ok(Self {
             device: device.clone(),
             dtype,
+            product: Matmul::default(),
             embeddings: Embeddings::load(device, &weights, &config, dtype)?,
             layers: (0..config.num_hidden_layers).map(layer).collect::<Result<_>>()?,
             pooling: Pooling::new(device, config.hidden_size, dtype)?,
             config,
         })
+    }
+
+    /// Sets the numerics of the matrix products, on every device the same: also on the CPU, which
+    /// has no other default than portable numerics.
+    pub fn with_numerics(self, numerics: Numerics) -> Self {
+        Self { product: Matmul::with_numerics(numerics), ..self }
     }
 
     /// Returns the configuration of the model.
@@ -76,7 +84,7 @@ impl<D: BackendDevice> Model<D> {
     /// # Errors
     /// The errors of [`Workspace::new`].
     pub fn workspace(&self, batch: &Batch) -> Result<Workspace<D::Storage>> {
-        Workspace::new(&self.device, &self.config, self.dtype, batch)
+        Workspace::new(&self.device, &self.config, self.dtype, self.product, batch)
     }
 
     /// Runs one step: embeds the batch that was [set](Workspace::set) in the workspace. The work is

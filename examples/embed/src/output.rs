@@ -27,7 +27,7 @@ pub struct Report<'a> {
     pub device_name: &'a str,
     /// The dtype of weights and intermediate results.
     pub dtype: &'a str,
-    /// The implementation of matrix products: `portable` or `vendor`.
+    /// The implementation of matrix products: `portable`, `block` or `vendor`.
     pub numerics: &'a str,
     /// [`digest`] of the embeddings.
     pub digest: &'a str,

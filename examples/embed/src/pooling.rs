@@ -2,7 +2,7 @@
 
 use crate::Workspace;
 use crate::weights::upload;
-use isobit::{BackendStorage, DType, Layout, Matmul, Op, Result};
+use isobit::{BackendStorage, DType, Layout, Op, Result};
 
 /// The guard of PyTorch's `normalize`: a vector shorter than this keeps its length.
 const SHORTEST: f64 = 1e-12;
@@ -35,7 +35,7 @@ impl<S: BackendStorage> Pooling<S> {
         // 0 for padding.
         let [shares, tokens, means] = [[1, w.tokens], [w.tokens, self.size], [1, self.size]]
             .map(|[m, n]| Layout::contiguous([w.sentences, m, n]));
-        S::matmul_into(Matmul::default(), &w.shares, &shares, &w.hidden, &tokens, &mut w.means, &means)?;
+        S::matmul_into(w.product, &w.shares, &shares, &w.hidden, &tokens, &mut w.means, &means)?;
 
         let (vectors, weight) = (Layout::contiguous([w.sentences, self.size]), Layout::contiguous(self.size));
         let norm = Op::RmsNorm { eps: SHORTEST * SHORTEST / self.size as f64 };

@@ -2,7 +2,7 @@
 
 use crate::{Batch, Config};
 use anyhow::{Result, ensure};
-use isobit::{BackendDevice, BackendStorage, DType, Layout, Result as DeviceResult, WithDType};
+use isobit::{BackendDevice, BackendStorage, DType, Layout, Matmul, Result as DeviceResult, WithDType};
 
 /// The inputs, intermediate results and results of a step, for a fixed number of sentences and
 /// tokens. New inputs overwrite the previous ones in place, so a captured step can be replayed on
@@ -15,6 +15,8 @@ pub struct Workspace<S: BackendStorage> {
     pub(crate) head_size: usize,
     hidden_size: usize,
     pub(crate) padded: bool,
+    /// Every matrix product of a step, with the numerics of the model.
+    pub(crate) product: Matmul,
     device: S::Device,
     /// u32 `[sentences * tokens]`.
     pub(crate) ids: S,
@@ -45,12 +47,12 @@ pub struct Workspace<S: BackendStorage> {
 
 impl<S: BackendStorage> Workspace<S> {
     /// Allocates buffers for a model's dtype and sets the inputs of a batch. The buffers fit this
-    /// batch and others of its size.
+    /// batch and others of its size. `product` has the numerics of the matrix products.
     ///
     /// # Errors
     /// Returns `OutOfMemory` and other errors of the device. Fails if the sentences are longer than
     /// the model's positions.
-    pub fn new(device: &S::Device, config: &Config, dtype: DType, batch: &Batch) -> Result<Self> {
+    pub fn new(device: &S::Device, config: &Config, dtype: DType, product: Matmul, batch: &Batch) -> Result<Self> {
         let (sentences, tokens, hidden) = (batch.sentences(), batch.tokens, config.hidden_size);
         ensure!(
             tokens <= config.max_position_embeddings,
@@ -66,6 +68,7 @@ impl<S: BackendStorage> Workspace<S> {
             head_size: config.head_size(),
             hidden_size: hidden,
             padded: false,
+            product,
             device: device.clone(),
             ids: device.zeros(&rows.into(), DType::U32)?,
             mask: zeros(rows)?,

@@ -49,12 +49,22 @@ fn the_host_and_simulated_gpus_give_the_same_bits() {
     if common::model().is_none() {
         return;
     }
-    for (dtype, devices) in [("f32", &["sim-rocm:gfx90a", "sim-rocm:gfx1100", "sim-cuda"][..]), ("f16", &["sim-cuda"])]
-    {
-        let host = embeddings("cpu", &["--dtype", dtype]);
+    let all = &["sim-rocm:gfx90a", "sim-rocm:gfx1100", "sim-cuda"][..];
+    let mut digests = Vec::new();
+    for (numerics, dtype, devices) in [
+        ("portable", "f32", all),
+        ("portable", "f16", &["sim-cuda"]),
+        ("block", "f32", all),
+        ("block", "f16", &["sim-cuda"]),
+        ("block", "bf16", &["sim-rocm:gfx90a"]),
+    ] {
+        let arguments = ["--numerics", numerics, "--dtype", dtype];
+        let host = embeddings("cpu", &arguments);
         for device in devices {
-            assert_eq!(embeddings(device, &["--dtype", dtype]), host, "{device}, {dtype}");
+            assert_eq!(embeddings(device, &arguments), host, "{device}, {numerics}, {dtype}");
         }
+        assert!(!digests.contains(&host.1), "{numerics}, {dtype}: the digest of other numerics");
+        digests.push(host.1);
     }
 }
 

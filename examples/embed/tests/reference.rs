@@ -3,7 +3,7 @@
 mod common;
 
 use common::model;
-use isobit::{CpuDevice, DType};
+use isobit::{CpuDevice, DType, Numerics};
 use isobit_embed::output::cosine;
 use isobit_embed::{Batch, Captured, Config, Model, Tokenizer};
 use serde::Deserialize;
@@ -37,13 +37,16 @@ fn embeddings_are_those_of_numpy() {
     let expected = expected();
     let ids: Vec<Vec<u32>> = expected.iter().map(|s| s.ids.clone()).collect();
     for (dtype, sentences, least) in [(DType::F32, 4, 1.0 - 1e-10), (DType::F16, 3, 0.99999), (DType::BF16, 3, 0.999)] {
-        let embeddings = Model::load(&folder, &CpuDevice, dtype).unwrap().embed(&ids[..sentences], 4).unwrap();
-        assert_eq!(embeddings.len(), sentences);
-        for (got, want) in embeddings.iter().zip(&expected) {
-            let found = cosine(got, &want.embedding);
-            assert!(found >= least, "{dtype}, cosine {found}: {}", want.text);
-            let length = got.iter().map(|x| x * x).sum::<f32>().sqrt();
-            assert!((length - 1.0).abs() < 0.01, "{dtype}, length {length}: {}", want.text);
+        for numerics in [Numerics::Portable, Numerics::Block] {
+            let model = Model::load(&folder, &CpuDevice, dtype).unwrap().with_numerics(numerics);
+            let embeddings = model.embed(&ids[..sentences], 4).unwrap();
+            assert_eq!(embeddings.len(), sentences);
+            for (got, want) in embeddings.iter().zip(&expected) {
+                let found = cosine(got, &want.embedding);
+                assert!(found >= least, "{dtype}, {numerics}, cosine {found}: {}", want.text);
+                let length = got.iter().map(|x| x * x).sum::<f32>().sqrt();
+                assert!((length - 1.0).abs() < 0.01, "{dtype}, {numerics}, length {length}: {}", want.text);
+            }
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Block products, as `docs/numerics.md` section 9 defines them: the quantization of a line's
 //! segments, and the value of an exact sum. Sums of products of the integers are exact in f64 in
 //! any order, so the loops of `blocked` compute them.
+//!
+//! Integers in the loops wrap, although none does: a check for overflow would keep the compiler from
+//! vectorising a loop where such checks are on.
 
 use super::blocked::{Line, MC, MR, NC, Panels, Scratch, Segment, Tiled};
 use super::element::Element;
@@ -15,7 +18,7 @@ const PASSES: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
 /// Returns 2^n, for n from -126 to 127.
 #[inline(always)]
 fn power(n: i32) -> f32 {
-    f32::from_bits(((n + 127) as u32) << 23)
+    f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
 /// A segment of a line as integers in steps of `2^step`.
@@ -59,13 +62,13 @@ impl Kernel for Quantize<'_> {
         // 2^-step may be too large for an f32.
         let (first, second) = (power((-step).min(127)), power((-step - 127).max(0)));
         // Integers, because the compiler keeps the order of sums of floats, one after the other.
-        let (mut sum, mut count) = (0, 0);
+        let (mut sum, mut count) = (0u32, 0u32);
         for (value, integer) in values.iter_mut().zip(integers) {
             let scaled = *value * first * second;
             let nearest = scaled.round_ties_even();
             // The low bits of a number from 2^23 to 2^24 are its distance from 2^23.
-            sum += (nearest.abs() + power(23)).to_bits() - power(23).to_bits();
-            count += u32::from(*value != 0.0);
+            sum = sum.wrapping_add((nearest.abs() + power(23)).to_bits() & 0x7f_ffff);
+            count = count.wrapping_add(u32::from(*value != 0.0));
             *value = scaled - nearest;
             *integer = f64::from(nearest);
         }
@@ -92,9 +95,9 @@ impl Kernel for Accumulate<'_> {
         for ((sum, result), step) in self.sums.iter().zip(self.results).zip(self.steps) {
             let high = (sum * (1.0 / HIGH) + 0.5).floor();
             let value = (high as f32).mul_add(HIGH as f32, (sum - high * HIGH) as f32);
-            let exponent = (self.step + step).clamp(-252, 252);
+            let exponent = self.step.wrapping_add(*step).clamp(-252, 252);
             let near = exponent.clamp(-126, 126);
-            *result = (value * power(exponent - near)).mul_add(power(near), *result);
+            *result = (value * power(exponent.wrapping_sub(near))).mul_add(power(near), *result);
         }
     }
 }

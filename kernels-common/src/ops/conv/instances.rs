@@ -15,6 +15,8 @@ pub const SEGMENTS: u8 = 3;
 /// Tiles of 64 outputs by 64 channels on matrix units, of f64. Empty for targets without such
 /// units.
 pub const UNIT: u8 = 4;
+/// Like [`TILE`], on AMD's matrix units. Empty for other targets.
+pub const TILE_UNIT: u8 = 5;
 
 /// The dtypes that convolutions support.
 pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -28,6 +30,7 @@ pub fn add(modules: &mut Vec<Module>) {
         // The number of blocks that share the registers of a multiprocessor.
         let [resident, strips_4] = if dtype == DType::F64 { ["1", "4"] } else { ["2", "5"] };
         tile.kernel(key(TILE), format!("conv_{dtype}_tile"), "ISOBIT_CONV_TILE", &[ty, resident]);
+        tile.kernel(key(TILE_UNIT), format!("conv_{dtype}_tile_unit"), "ISOBIT_CONV_TILE_UNIT", &[ty]);
         modules.push(tile);
         let mut thin = Module::new(format!("conv_thin_{dtype}"), "ops/conv/depthwise.cu");
         thin.kernel(key(THIN), format!("conv_{dtype}_thin"), "ISOBIT_CONV_THIN", &[ty, "1", "4", "8"]);

@@ -7,7 +7,7 @@ use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::index::Divisor;
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, UNIT};
+use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT};
 use crate::ops::matmul::unit;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -98,6 +98,7 @@ impl Shape {
 }
 
 const TILES: Shape = Shape::new(TILE, 64, 128, 256);
+const TILES_ON_UNITS: Shape = Shape { variant: TILE_UNIT, ..TILES };
 /// Two stages of tiles of weights, with 64 rows of 20, and of the input, with 16 rows of 68; and
 /// the sums. Must match ops/conv/unit.cu.
 const UNITS: Shape = Shape { shared: (2 * (64 * 20 + 16 * 68) + 64 * 64) * 8, ..Shape::new(UNIT, 64, 64, 128) };
@@ -165,8 +166,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// Chooses tiles if there are enough channels and every output's first position fits 31 bits.
-    /// Tiles are on matrix units if the device has fast ones for the dtype. Returns `None` if
-    /// positions only fit with fewer images.
+    /// Returns `None` if positions only fit with fewer images.
     fn shape(&self, images: usize, [h, w]: [&Part; 2]) -> Option<Shape> {
         let [along_h, along_w] = self.src.space;
         let far =
@@ -174,16 +174,23 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let near = |far: &[usize]| !sizes::CONV_FAR.is_reached(far.iter().copied().fold(0, usize::saturating_add));
         let are_many = sizes::CONV_TILE_FROM.is_reached(self.channels_out);
         match self.channels_out {
-            _ if are_many && near(&far) && self.is_on_units() => Some(UNITS),
-            _ if are_many && near(&far) => Some(TILES),
+            _ if are_many && near(&far) => Some(self.tiles()),
             _ if are_many && near(&far[1..]) => None,
             1 => Some(STRIPS),
             _ => Some(STRIPS_4),
         }
     }
 
-    fn is_on_units(&self) -> bool {
-        self.dtype == DType::F64 && unit::has_unit_code(self.device, key(self.dtype, UNIT), &unit::FAST)
+    /// Chooses among the kernels of tiles: on NVIDIA's units, on AMD's, or without.
+    fn tiles(&self) -> Shape {
+        let unit = key(self.dtype, UNIT);
+        if self.dtype == DType::F64 && unit::has_unit_code(self.device, unit, &unit::FAST) {
+            UNITS
+        } else if unit::is_proven(self.device, self.dtype) {
+            TILES_ON_UNITS
+        } else {
+            TILES
+        }
     }
 
     /// # Safety
@@ -207,7 +214,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         // If the results alone do not fill the GPU, each segment of k gets its own block.
         let limits = self.device.runtime().limits();
         let enough = match shape.variant {
-            TILE | UNIT => limits.multiprocessors as usize,
+            TILE | TILE_UNIT | UNIT => limits.multiprocessors as usize,
             _ => (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / shape.threads,
         };
         let all = (self.channels_in * parts[0].taps * parts[1].taps).div_ceil(SEGMENT).max(1);

@@ -7,7 +7,7 @@ use super::matmul;
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
-use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, UNIT};
+use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT};
 use crate::ops::stored;
 use crate::runtime::{Conv, GpuRuntime, Tensor4, Vendor};
 use crate::storage::GpuStorage;
@@ -18,7 +18,7 @@ use launch::{Problem, Tensor, key};
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let units: &[u8] = if dtypes[0] == DType::F64 { &[UNIT] } else { &[] };
-    let own = [TILE, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant));
+    let own = [TILE, TILE_UNIT, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant));
     own.chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).collect()
 }
 

@@ -1,8 +1,8 @@
 // Convolutions in the tiles of the matrix product: 128 outputs by 64 channels per block. The input
 // is unfolded while it is fetched. A thread has four outputs; the table is refilled for every
-// segment.
+// segment. The products are added by each thread or on matrix units.
 #include "ops/conv/table.cuh"
-#include "ops/matmul/tile.cuh"
+#include "ops/matmul/wave_tile.cuh"
 
 namespace isobit {
 
@@ -88,7 +88,85 @@ struct KernelPart {
     }
 };
 
+// The work of a block, and its first output and channel.
+struct ConvTile {
+    ConvBlock block;
+    ConvPart part;
+    u32 output, channel;
+};
+
 template <typename T>
+ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const TilePlace &place, T *dst,
+                          compute_t<T> *partial, const Conv &p, const ConvLine &h, const ConvLine &w,
+                          const ConvTile &tile) {
+    using C = compute_t<T>;
+#pragma unroll
+    for (u32 i = 0; i < THREAD_M; i++) {
+        const u32 row = tile.output + TilePlace::row(place, i);
+        const ConvOutput o = conv_output(p, h, w, row);
+        if (!o.inside)
+            continue;
+        const bool apart = p.segments.size > 1;
+        T *to = dst + conv_dst(p, h, w, o);
+#pragma unroll
+        for (u32 j = 0; j < THREAD_N; j++) {
+            const u32 c = tile.channel + TilePlace::col(place, j);
+            if (c >= p.channels_out)
+                continue;
+            // An empty sum is +0.
+            const C result = tile.part.count == 0 ? (C)0 : sum[i][j];
+            if (apart)
+                *conv_partial(p, partial, tile.block.unit, p.segments.size, tile.block.segment, c, row) = result;
+            else if (p.dst_vectors == 0)
+                to[c * p.dst_channel] = from_compute<T>(result);
+            else if (i % 4 == 0) {
+                // Four outputs in one row of the image.
+                constexpr int AT_ONCE = sizeof(T) > 4 ? 2 : 4;
+#pragma unroll
+                for (int l = 0; l < 4; l += AT_ONCE) {
+                    Pack<AT_ONCE, T> out;
+#pragma unroll
+                    for (int n = 0; n < AT_ONCE; n++)
+                        out.v[n] = from_compute<T>(tile.part.count == 0 ? (C)0 : sum[(i + l + n) % THREAD_M][j]);
+                    store(to + c * p.dst_channel + l, out);
+                }
+            }
+        }
+    }
+}
+
+// Stores a lane's results: a unit's columns are in neighbouring lanes.
+template <typename T>
+ISOBIT_FN void store_wave(const WaveSums<compute_t<T>> (&sum)[WaveTile<compute_t<T>>::M][WaveTile<compute_t<T>>::N],
+                          const WaveResults<compute_t<T>> &results, T *dst, compute_t<T> *partial, const Conv &p,
+                          const ConvLine &h, const ConvLine &w, const ConvTile &tile) {
+    using C = compute_t<T>;
+    using Tile = WaveTile<C>;
+#pragma unroll
+    for (u32 i = 0; i < Tile::M; i++)
+#pragma unroll
+        for (u32 e = 0; e < Tile::SUMS; e++) {
+            const u32 row = tile.output + WaveResults<C>::row(results, i, e);
+            const ConvOutput o = conv_output(p, h, w, row);
+            if (!o.inside)
+                continue;
+            T *to = dst + conv_dst(p, h, w, o);
+#pragma unroll
+            for (u32 j = 0; j < Tile::N; j++) {
+                const u32 c = tile.channel + WaveResults<C>::col(results, j);
+                if (c >= p.channels_out)
+                    continue;
+                // An empty sum is +0.
+                const C result = tile.part.count == 0 ? (C)0 : sum[i][j][e];
+                if (p.segments.size > 1)
+                    *conv_partial(p, partial, tile.block.unit, p.segments.size, tile.block.segment, c, row) = result;
+                else
+                    to[c * p.dst_channel] = from_compute<T>(result);
+            }
+        }
+}
+
+template <bool ON_UNITS, typename T>
 ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv &p) {
     using C = compute_t<T>;
     using Image = ImagePart<T, C>;
@@ -137,44 +215,26 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
         else
             Weights::keep(weights.value[0], p, kernel_tile);
     };
-    const TilePlace place = tile_place();
-    C sum[THREAD_M][THREAD_N];
-    tile_product(sum, (C *)shared_words, place, part.count, fetch, keep);
-
+    const ConvTile tile = {block, part, output, channel};
     dst += block.group * p.dst_group;
-#pragma unroll
-    for (u32 i = 0; i < THREAD_M; i++) {
-        const u32 row = output + TilePlace::row(place, i);
-        const ConvOutput o = conv_output(p, h, w, row);
-        if (!o.inside)
-            continue;
-        const bool apart = p.segments.size > 1;
-        T *to = dst + conv_dst(p, h, w, o);
-#pragma unroll
-        for (u32 j = 0; j < THREAD_N; j++) {
-            const u32 c = channel + TilePlace::col(place, j);
-            if (c >= p.channels_out)
-                continue;
-            // An empty sum is +0.
-            const C result = part.count == 0 ? (C)0 : sum[i][j];
-            if (apart)
-                *conv_partial(p, partial, block.unit, p.segments.size, block.segment, c, row) = result;
-            else if (p.dst_vectors == 0)
-                to[c * p.dst_channel] = from_compute<T>(result);
-            else if (i % 4 == 0) {
-                // Four outputs in one row of the image.
-                constexpr int AT_ONCE = sizeof(T) > 4 ? 2 : 4;
-#pragma unroll
-                for (int l = 0; l < 4; l += AT_ONCE) {
-                    Pack<AT_ONCE, T> out;
-#pragma unroll
-                    for (int n = 0; n < AT_ONCE; n++)
-                        out.v[n] = from_compute<T>(part.count == 0 ? (C)0 : sum[(i + l + n) % THREAD_M][j]);
-                    store(to + c * p.dst_channel + l, out);
-                }
-            }
-        }
+    if constexpr (ON_UNITS) {
+        const WaveResults<C> results = wave_results<C>();
+        WaveSums<C> sum[WaveTile<C>::M][WaveTile<C>::N];
+        wave_product(sum, (C *)shared_words, results, part.count, fetch, keep);
+        store_wave(sum, results, dst, partial, p, h, w, tile);
+    } else {
+        const TilePlace place = tile_place();
+        C sum[THREAD_M][THREAD_N];
+        tile_product(sum, (C *)shared_words, place, part.count, fetch, keep);
+        store_tile(sum, place, dst, partial, p, h, w, tile);
     }
+}
+
+// Does nothing on targets without a unit.
+template <typename T>
+ISOBIT_FN void conv_tile_unit(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv &p) {
+    if constexpr (HAS_WAVE_UNIT)
+        conv_tile<true>(src, kernel, dst, partial, p);
 }
 
 } // namespace isobit
@@ -183,6 +243,14 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(256, BLOCKS)                                                                                \
     NAME(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv p) {                                 \
-        conv_tile(src, kernel, dst, partial, p);                                                                       \
+        conv_tile<false>(src, kernel, dst, partial, p);                                                                \
+    }                                                                                                                  \
+    }
+
+#define ISOBIT_CONV_TILE_UNIT(NAME, T)                                                                                 \
+    namespace isobit {                                                                                                 \
+    ISOBIT_WAVE_UNIT_KERNEL(256)                                                                                       \
+    NAME(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv p) {                                 \
+        conv_tile_unit(src, kernel, dst, partial, p);                                                                  \
     }                                                                                                                  \
     }

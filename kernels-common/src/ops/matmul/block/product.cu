@@ -12,11 +12,18 @@ ISOBIT_CONST u32 STAGE_K = 64, STAGE_STEPS = STAGE_K / STEP_K, SEGMENT_STAGES = 
 // Bytes of a plane of a group of lines in a stage.
 ISOBIT_CONST u32 STAGE_PLANE = STAGE_K * CHUNK_LINES;
 
-// A tile of WARPS_M by 8 / WARPS_M warps, each of 16 M by 16 N results.
+// Large tiles need a matrix unit, and more shared memory than a block has on AMD.
+#if defined(ISOBIT_INT_MMA)
+ISOBIT_CONST bool HAS_LARGE_TILES = true;
+#else
+ISOBIT_CONST bool HAS_LARGE_TILES = false;
+#endif
+
+// A tile of WARPS_M by WARPS_N teams of device_lib/digit_tile.cuh, each of 16 M by 16 N results.
 template <u32 PLANES_, u32 WARPS_M_, u32 M_, u32 N_, u32 STAGES_, u32 LAG_>
 struct BlockShape {
     static constexpr u32 PLANES = PLANES_, WARPS_M = WARPS_M_, M = M_, N = N_, STAGES = STAGES_, LAG = LAG_;
-    static constexpr u32 WARPS_N = PRODUCT_BLOCK / TILE_TEAM / WARPS_M;
+    static constexpr u32 WARPS_N = PRODUCT_BLOCK / DIGIT_TEAM / WARPS_M;
     // Groups of 8 lines.
     static constexpr u32 GROUPS_M = WARPS_M * M * 2, GROUPS_N = WARPS_N * N * 2, GROUPS = GROUPS_M + GROUPS_N;
     static constexpr u32 TILE_M = GROUPS_M * CHUNK_LINES, TILE_N = GROUPS_N * CHUNK_LINES;
@@ -24,10 +31,10 @@ struct BlockShape {
     static constexpr u32 GROUP_BYTES = PLANES * STAGE_PLANE;
     static constexpr u32 SCALES = GROUPS * GROUP_BYTES, STAGE = SCALES + GROUPS * CHUNK_LINES * 4;
 };
-// Must match ops/matmul/block.rs.
+// Must match ops/matmul/block.rs. The small tile is 64 x 64 with teams of any size.
 template <u32 PLANES, bool LARGE>
 struct ShapeOf {
-    using type = BlockShape<PLANES, 4, 1, 2, 2, 0>;
+    using type = BlockShape<PLANES, 128 / DIGIT_TEAM, DIGIT_TEAM / 32, 2, 2, 0>;
 };
 template <>
 struct ShapeOf<2, true> {
@@ -102,12 +109,12 @@ ISOBIT_FN u32 flags_of_side(const TileSide &side, u32 groups) {
 // may be outside the range of f32. With a lag of one the upper half of the warps is one stage
 // behind the lower half, so that units are busy while a segment is added to the results.
 template <typename S, bool FAR>
-ISOBIT_FN void add_levels(float (&result)[S::M][2 * S::N][4], u8 *shared, const TileSide &a, const TileSide &b,
-                          const u32 (&level)[2]) {
+ISOBIT_FN void add_levels(float (&result)[S::M][DIGIT_PARTS<S::N>][OWN_RESULTS], u8 *shared, const TileSide &a,
+                          const TileSide &b, const u32 (&level)[2]) {
     const u32 steps = a.matrix.segments * SEGMENT_STAGES;
-    const u32 warp = thread_x() / TILE_TEAM, warp_m = warp % S::WARPS_M * S::M, warp_n = warp / S::WARPS_M * S::N;
-    const u32 line = thread_x() % TILE_TEAM / 4, column = thread_x() % 4 * 2;
-    const u32 behind = S::LAG * (warp / (PRODUCT_BLOCK / (2 * TILE_TEAM)));
+    const u32 warp = thread_x() / DIGIT_TEAM, warp_m = warp % S::WARPS_M * S::M, warp_n = warp / S::WARPS_M * S::N;
+    const u32 line = digit_row(thread_x()), column = digit_column(thread_x());
+    const u32 behind = S::LAG * (warp / (PRODUCT_BLOCK / (2 * DIGIT_TEAM)));
     const auto start = [&](u32 step) {
         if (step < steps) {
             u8 *stage = shared + step % S::STAGES * S::STAGE;
@@ -127,7 +134,7 @@ ISOBIT_FN void add_levels(float (&result)[S::M][2 * S::N][4], u8 *shared, const 
     };
     if (behind != 0)
         next(0);
-    i32 sum[S::M][2 * S::N][WEIGHTS<S::PLANES>][4];
+    DigitSums sum[S::M][DIGIT_PARTS<S::N>][WEIGHTS<S::PLANES>];
     u32 step = 0;
 #pragma unroll 1
     for (u32 segment = 0; segment < a.matrix.segments; segment++) {
@@ -140,7 +147,7 @@ ISOBIT_FN void add_levels(float (&result)[S::M][2 * S::N][4], u8 *shared, const 
             const u8 *columns = stage + (S::GROUPS_M + 2 * warp_n) * S::GROUP_BYTES;
 #pragma unroll
             for (u32 f = 0; f < STAGE_STEPS; f++) {
-                const u32 at = f * 2 * CHUNK_BYTES;
+                const u32 at = f * STEP_K * CHUNK_LINES;
                 if (of_segment == 0 && f == 0)
                     multiply_digits<S::PLANES, true, S::M, S::N, S::GROUP_BYTES, STAGE_PLANE>(sum, rows + at,
                                                                                               columns + at, thread_x());
@@ -151,27 +158,27 @@ ISOBIT_FN void add_levels(float (&result)[S::M][2 * S::N][4], u8 *shared, const 
         }
         const u32 *row_scales = (const u32 *)(stage + S::SCALES) + warp_m * 16 + line;
         const u32 *column_scales = (const u32 *)(stage + S::SCALES) + (S::GROUPS_M + 2 * warp_n) * CHUNK_LINES + column;
-        u32 columns[2 * S::N][2];
+        u32 columns[DIGIT_PARTS<S::N>][OWN_COLUMNS];
 #pragma unroll
-        for (u32 j = 0; j < 2 * S::N; j++)
+        for (u32 j = 0; j < DIGIT_PARTS<S::N>; j++)
 #pragma unroll
-            for (u32 e = 0; e < 2; e++)
-                columns[j][e] = column_scales[j * 8 + e];
+            for (u32 e = 0; e < OWN_COLUMNS; e++)
+                columns[j][e] = column_scales[j * DIGIT_COLUMNS + e];
 #pragma unroll
         for (u32 i = 0; i < S::M; i++)
 #pragma unroll
-            for (u32 half = 0; half < 2; half++) {
-                const u32 row = row_scales[i * 16 + half * 8];
+            for (u32 own = 0; own < OWN_ROWS; own++) {
+                const u32 row = row_scales[i * 16 + own * ROW_STEP];
                 const auto scale = RowScale<S::PLANES>::of(from_bits(row));
 #pragma unroll
-                for (u32 j = 0; j < 2 * S::N; j++)
+                for (u32 j = 0; j < DIGIT_PARTS<S::N>; j++)
 #pragma unroll
-                    for (u32 e = 0; e < 2; e++) {
+                    for (u32 e = 0; e < OWN_COLUMNS; e++) {
                         i32 weights[WEIGHTS<S::PLANES>];
 #pragma unroll
                         for (u32 w = 0; w < WEIGHTS<S::PLANES>; w++)
-                            weights[w] = sum[i][j][w][half * 2 + e];
-                        float &to = result[i][j][half * 2 + e];
+                            weights[w] = sum[i][j][w][own * OWN_COLUMNS + e];
+                        float &to = result[i][j][own * OWN_COLUMNS + e];
                         to = FAR ? add_far<S::PLANES>(to, weights, (i32)(row + columns[j][e]))
                                  : add_near<S::PLANES>(to, weights, scale, from_bits(columns[j][e]));
                     }
@@ -218,13 +225,13 @@ ISOBIT_FN void matmul_block(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_pa
             flags[side] |= shared_flags[side][i];
     }
 
-    float result[S::M][2 * S::N][4];
+    float result[S::M][DIGIT_PARTS<S::N>][OWN_RESULTS];
 #pragma unroll
     for (u32 i = 0; i < S::M; i++)
 #pragma unroll
-        for (u32 j = 0; j < 2 * S::N; j++)
+        for (u32 j = 0; j < DIGIT_PARTS<S::N>; j++)
 #pragma unroll
-            for (u32 e = 0; e < 4; e++)
+            for (u32 e = 0; e < OWN_RESULTS; e++)
                 result[i][j][e] = 0;
     const bool far = ((flags[0] | flags[1]) & PART_FAR) != 0;
 #pragma unroll 1
@@ -237,12 +244,12 @@ ISOBIT_FN void matmul_block(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_pa
     }
 
     T *to = c + tile.at.at[2];
-    const u32 warp = thread_x() / TILE_TEAM;
-    const u32 row0 = m0 + warp % S::WARPS_M * S::M * 16 + thread_x() % TILE_TEAM / 4;
-    const u32 col0 = n0 + warp / S::WARPS_M * S::N * 16 + thread_x() % 4 * 2;
+    const u32 warp = thread_x() / DIGIT_TEAM;
+    const u32 row0 = m0 + warp % S::WARPS_M * S::M * 16 + digit_row(thread_x());
+    const u32 col0 = n0 + warp / S::WARPS_M * S::N * 16 + digit_column(thread_x());
 #pragma unroll
     for (u32 i = 0; i < S::M; i++)
-        store_pairs(to, p, row0 + i * 16, col0, result[i]);
+        store_own(to, p, row0 + i * 16, col0, result[i]);
     if (((flags[0] | flags[1]) & PART_SPECIAL) == 0)
         return;
 
@@ -252,10 +259,10 @@ ISOBIT_FN void matmul_block(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_pa
     store_special<S::TILE_M, S::TILE_N, PRODUCT_BLOCK>(a, b, c, p, tile, special, thread_x());
 }
 
-// The large tile needs a matrix unit; without one its kernel is never launched.
+// Where there are no large tiles, their kernel is never launched.
 template <typename T, bool LARGE>
 ISOBIT_FN void matmul_block_any(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct &p) {
-    if constexpr (HAS_DIGIT_UNIT || !LARGE)
+    if constexpr (HAS_LARGE_TILES || !LARGE)
         matmul_block<T, LARGE>(a, b, c, a_packed, b_packed, p);
 }
 

@@ -70,27 +70,29 @@ ISOBIT_FN bool is_special(const TileSide &side, u32 line) {
     return special;
 }
 
-// Stores a thread's results: of rows `row` and `row` + 8 two neighbours in each 8 columns from
-// `col` on.
-template <u32 N, typename T>
-ISOBIT_FN void store_pairs(T *c, const BlockProduct &p, u32 row0, u32 col0, const float (&result)[N][4]) {
+// Stores a thread's results of 16 rows, in the places of device_lib/digit_tile.cuh.
+template <u32 PARTS, typename T>
+ISOBIT_FN void store_own(T *c, const BlockProduct &p, u32 row0, u32 col0, const float (&result)[PARTS][OWN_RESULTS]) {
 #pragma unroll
-    for (u32 j = 0; j < N; j++)
+    for (u32 j = 0; j < PARTS; j++)
 #pragma unroll
-        for (u32 e = 0; e < 4; e += 2) {
-            const u32 row = row0 + e * 4, col = col0 + j * 8;
+        for (u32 own = 0; own < OWN_ROWS; own++) {
+            const u32 row = row0 + own * ROW_STEP, col = col0 + j * DIGIT_COLUMNS;
             if (row >= p.m)
                 continue;
+            Pack<OWN_COLUMNS, T> values;
             // A sum of nothing is +0, whichever passes there were.
-            const Pack<2, T> two = {{from_compute<T>(result[j][e] + 0.0f), from_compute<T>(result[j][e + 1] + 0.0f)}};
-            if (p.c_pairs != 0 && col + 2 <= p.n) {
-                store(c + row * p.c_row + col, two);
+#pragma unroll
+            for (u32 x = 0; x < OWN_COLUMNS; x++)
+                values.v[x] = from_compute<T>(result[j][own * OWN_COLUMNS + x] + 0.0f);
+            if (OWN_COLUMNS == 2 && p.c_pairs != 0 && col + OWN_COLUMNS <= p.n) {
+                store(c + row * p.c_row + col, values);
                 continue;
             }
 #pragma unroll
-            for (u32 x = 0; x < 2; x++)
+            for (u32 x = 0; x < OWN_COLUMNS; x++)
                 if (col + x < p.n)
-                    c[row * p.c_row + (col + x) * p.c_col] = two.v[x];
+                    c[row * p.c_row + (col + x) * p.c_col] = values.v[x];
         }
 }
 

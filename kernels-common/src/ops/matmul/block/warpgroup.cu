@@ -262,7 +262,7 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
 
         const BlockTile tile = block_tile(p, number);
         const u32 m0 = tile.m * S::TILE_M + line, n0 = tile.n * S::TILE_N + column;
-        store_pairs(c + tile.at.at[2], p, m0, n0, result);
+        store_own(c + tile.at.at[2], p, m0, n0, result);
         if ((told & TELL_SPECIAL) == 0)
             continue;
         find_special<S::PLANES, S::TILE_M, S::TILE_N, PRODUCT_THREADS>(

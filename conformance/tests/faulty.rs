@@ -139,10 +139,7 @@ impl BackendDevice for Faulty {
 }
 
 fn inner<'a>(src: Src<'a, FaultyStorage>) -> Src<'a, CpuStorage> {
-    match src {
-        Src::Storage(s, l) => Src::Storage(&s.inner, l),
-        Src::InPlace => Src::InPlace,
-    }
+    src.storage().map_or(Src::InPlace, |(s, l)| Src::Storage(&s.inner, l))
 }
 
 fn add_one_to_byte(storage: &mut CpuStorage, element: usize) {

@@ -112,11 +112,8 @@ impl BackendStorage for Stored {
         let srcs: Vec<Src<'_, CpuStorage>> = inputs
             .iter()
             .zip(&wrapped)
-            .map(|(&input, wrapped)| match input {
-                Src::Storage(s, l) => Src::Storage(wrapped.as_ref().unwrap_or(&s.inner), l),
-                Src::InPlace => Src::InPlace,
-            })
-            .collect();
+            .map(|(input, wrapped)| input.try_map(|s| Ok(wrapped.as_ref().unwrap_or(&s.inner))))
+            .collect::<Result<_>>()?;
         let before = dst.inner.as_bytes().to_vec();
         CpuStorage::apply_into(op, &srcs, &mut dst.inner, layout)?;
         if dst.device.0 == Wraps::Destination && is_whole && before.len() > LIMIT {

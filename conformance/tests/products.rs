@@ -94,13 +94,8 @@ impl BackendStorage for Stored {
     }
 
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, layout: &Layout) -> Result<()> {
-        let srcs: Vec<Src<'_, CpuStorage>> = inputs
-            .iter()
-            .map(|&input| match input {
-                Src::Storage(s, l) => Src::Storage(&s.0, l),
-                Src::InPlace => Src::InPlace,
-            })
-            .collect();
+        let srcs: Vec<Src<'_, CpuStorage>> =
+            inputs.iter().map(|input| input.try_map(|s| Ok(&s.0))).collect::<Result<_>>()?;
         CpuStorage::apply_into(op, &srcs, &mut dst.0, layout)?;
         if matches!(op, Op::Matmul(_)) {
             let last = layout.dims().iter().zip(layout.stride()).map(|(n, stride)| (n - 1) * stride).sum::<usize>();

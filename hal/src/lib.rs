@@ -60,6 +60,7 @@ mod info;
 pub mod kernel;
 mod layout;
 mod op;
+mod packed;
 pub mod pinned;
 mod random;
 mod scalar;
@@ -89,6 +90,7 @@ pub use op::{
     CumSum, Elu, Family, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce,
     ReduceOp, RopeForm, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
+pub use packed::{MatmulSide, PackedMatrix, PackedSrc};
 pub use pinned::PinnedBuffer;
 pub use random::RandomState;
 pub use scalar::Scalar;

@@ -4,8 +4,8 @@ use crate::cpu_storage::through_host;
 use crate::{
     Activation, Affine, BackendDevice, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d,
     Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, Func, GgmlDType, KernelArg, LaunchConfig, Layout, Matmul,
-    Op, PinnedBuffer, Pool2d, Powf, QMatmul, Reduce, Result, RopeForm, Scalar, Shape, Sort, TopK, Triangle, UnaryOp,
-    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    MatmulSide, Op, PackedSrc, PinnedBuffer, Pool2d, Powf, QMatmul, Reduce, Result, RopeForm, Scalar, Shape, Sort,
+    TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -30,6 +30,8 @@ pub enum Src<'a, S> {
     Storage(&'a S, &'a Layout),
     /// The destination itself, through the destination's layout: the operation works in place.
     InPlace,
+    /// A [packed matrix](crate::PackedMatrix), which only [`Op::Matmul`] takes.
+    Packed(PackedSrc<'a, S>),
 }
 
 impl<S> Clone for Src<'_, S> {
@@ -41,22 +43,25 @@ impl<S> Clone for Src<'_, S> {
 impl<S> Copy for Src<'_, S> {}
 
 impl<'a, S> Src<'a, S> {
-    /// Returns the storage and its layout, or `None` for [`InPlace`](Self::InPlace).
+    /// Returns the storage and its layout, or `None` for [`InPlace`](Self::InPlace). Those of a packed
+    /// matrix are its elements, so a driver that knows no packed form need not tell it apart.
     pub fn storage(self) -> Option<(&'a S, &'a Layout)> {
         match self {
             Src::Storage(storage, layout) => Some((storage, layout)),
+            Src::Packed(packed) => Some(packed.matrix()),
             Src::InPlace => None,
         }
     }
 
-    /// Replaces the storage by `f(storage)`. A driver uses it to reach the storage that another
+    /// Replaces each storage by `f(storage)`; a packed matrix has two. A driver uses it to reach the storage that another
     /// type wraps.
     ///
     /// # Errors
     /// The error of `f`.
-    pub fn try_map<T>(self, f: impl FnOnce(&'a S) -> Result<&'a T>) -> Result<Src<'a, T>> {
+    pub fn try_map<T>(self, mut f: impl FnMut(&'a S) -> Result<&'a T>) -> Result<Src<'a, T>> {
         Ok(match self {
             Src::Storage(storage, layout) => Src::Storage(f(storage)?, layout),
+            Src::Packed(packed) => Src::Packed(packed.try_map(f)?),
             Src::InPlace => Src::InPlace,
         })
     }
@@ -262,6 +267,20 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         let _ = (config, args);
         let message = format!("cannot launch {}: the driver does not support kernels", func.name());
         Err(Error::new(ErrorKind::UnsupportedOp, message).with_kernel(func.name()))
+    }
+
+    /// Returns the form of a matrix, or of a batch of matrices, that makes products with it faster:
+    /// the elements of `shape`, which `self` consists of, packed as an operand of products like `op`.
+    /// [`PackedMatrix::new`](crate::PackedMatrix::new) calls this; a driver may implement it. Its
+    /// [`apply_into`](Self::apply_into) then finds the form in [`Src::Packed`] and checks that it has
+    /// the length that the shape needs. `None`, the default, is a driver that has no such form for
+    /// this dtype, shape and numerics: products use the elements.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if `self` does not consist of the elements of `shape`; `OutOfMemory`.
+    fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Self>> {
+        let _ = (shape, side, op);
+        Ok(None)
     }
 
     /// Copies the elements of a layout into a new contiguous storage. Dtypes: all.

@@ -84,6 +84,11 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
         for (i, src) in srcs.iter().enumerate() {
             let (dtype, layout) = match *src {
                 Src::Storage(s, l) => (s.dtype(), l),
+                Src::Packed(packed) => {
+                    packed.check(op, i)?;
+                    let (s, l) = packed.matrix();
+                    (s.dtype(), l)
+                }
                 Src::InPlace if op.takes_dst(i) => (dst.dtype(), dst_layout),
                 Src::InPlace => {
                     return Err(Error::new(
@@ -111,8 +116,13 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
             .with_layouts(&[&layouts[..], &[dst_layout]].concat()));
         }
         for src in srcs {
-            if let Src::Storage(s, l) = src {
-                same_device(*s, dst)?;
+            if let Src::Packed(packed) = src
+                && let Some(form) = packed.form()
+            {
+                same_device(form, dst)?;
+            }
+            if let Some((s, l)) = src.storage() {
+                same_device(s, dst)?;
                 in_bounds(l, s.len())?;
             }
         }

@@ -1,7 +1,10 @@
 //! The storage type of a device that is chosen at run time.
 
 use super::AnyDevice;
-use crate::{BackendStorage, CpuStorage, DynStorage, Func, KernelArg, LaunchConfig, Layout, Op, Result, Src};
+use crate::{
+    BackendStorage, CpuStorage, DynStorage, Func, KernelArg, LaunchConfig, Layout, Matmul, MatmulSide, Op, Result,
+    Shape, Src,
+};
 use bytemuck::TransparentWrapper;
 #[cfg(feature = "cuda")]
 use isobit_cuda::CudaStorage;
@@ -77,16 +80,17 @@ impl BackendStorage for AnyStorage {
     }
 
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let inputs = inputs.iter().map(|&src| match src {
-            Src::Storage(storage, layout) => Src::Storage(&storage.0, layout),
-            Src::InPlace => Src::InPlace,
-        });
-        let inputs: SmallVec<[_; 4]> = inputs.collect();
+        let inputs = inputs.iter().map(|src| src.try_map(|storage| Ok(&storage.0)));
+        let inputs = inputs.collect::<Result<SmallVec<[_; 4]>>>()?;
         DynStorage::apply_into(op, &inputs, &mut dst.0, dst_layout)
     }
 
     fn transfer_into(&self, dst: &mut Self) -> Result<()> {
         self.0.transfer_into(&mut dst.0)
+    }
+
+    fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Self>> {
+        Ok(self.0.pack_matrix(shape, side, op)?.map(Self))
     }
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {

@@ -54,8 +54,8 @@ impl BackendStorage for TinyStorage {
         let fetched = inputs.iter().map(fetch).collect::<Result<Vec<_>>>()?;
         let pairs = inputs.iter().zip(&fetched);
         let operands: Vec<Src<'_, CpuStorage>> = pairs
-            .map(|(src, host)| match (src, host) {
-                (&Src::Storage(_, layout), Some(host)) => Src::Storage(host, layout),
+            .map(|(src, host)| match (src.storage(), host) {
+                (Some((_, layout)), Some(host)) => Src::Storage(host, layout),
                 _ => Src::InPlace,
             })
             .collect();

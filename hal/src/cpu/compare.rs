@@ -29,9 +29,6 @@ macro_rules! functions {
 functions! { Eq == Ne != Lt < Le <= Gt > Ge >= }
 
 pub(super) fn compare(op: CmpOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuStorage, dst_layout: &Layout) {
-    let dtype = match srcs {
-        [Src::Storage(s, _), _] | [_, Src::Storage(s, _)] => s.dtype(),
-        [Src::InPlace, Src::InPlace] => dst.dtype(),
-    };
+    let dtype = srcs.iter().find_map(|src| src.storage()).map_or(dst.dtype(), |(s, _)| s.dtype());
     map(dispatch_compute!(dtype, C => function::<C>(op)), srcs, dst, dst_layout);
 }

@@ -42,10 +42,7 @@ fn choose<M: Compute, T: bytemuck::Pod + Send + Sync>(
 }
 
 pub(super) fn where_cond(srcs: [Src<'_, CpuStorage>; 3], dst: &mut CpuStorage, dst_layout: &Layout) {
-    let cond = match srcs[0] {
-        Src::Storage(s, _) => s.dtype(),
-        Src::InPlace => dst.dtype(),
-    };
+    let cond = srcs[0].storage().map_or(dst.dtype(), |(s, _)| s.dtype());
     dispatch_size!(dst.dtype(), T => match cond.size_in_bytes() {
         1 => choose::<u8, T>(srcs, dst, dst_layout),
         4 => choose::<u32, T>(srcs, dst, dst_layout),

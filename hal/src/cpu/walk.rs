@@ -190,7 +190,7 @@ impl<'a, const N: usize> Walk<'a, N> {
     pub fn new(srcs: [Src<'a, CpuStorage>; N], dst: &'a mut CpuStorage, dst_layout: &Layout) -> Self {
         let mut layouts = [dst_layout; N];
         for (layout, src) in layouts.iter_mut().zip(&srcs) {
-            if let Src::Storage(_, l) = src {
+            if let Some((_, l)) = src.storage() {
                 *layout = l;
             }
         }
@@ -202,11 +202,11 @@ impl<'a, const N: usize> Walk<'a, N> {
         let size = dst.dtype().size_in_bytes();
         let base = dst.as_bytes_mut().as_mut_ptr();
         let dst = View::new(base, dst_layout, size, &dims, next(), false);
-        let srcs = std::array::from_fn(|i| match srcs[i] {
-            Src::Storage(s, l) => {
+        let srcs = std::array::from_fn(|i| match srcs[i].storage() {
+            Some((s, l)) => {
                 View::new(s.as_bytes().as_ptr().cast_mut(), l, s.dtype().size_in_bytes(), &dims, next(), false)
             }
-            Src::InPlace => View::new(base, dst_layout, size, &dims, next(), true),
+            None => View::new(base, dst_layout, size, &dims, next(), true),
         });
         Self { len: dst_layout.elem_count(), dims, dst, srcs, borrows: PhantomData }
     }

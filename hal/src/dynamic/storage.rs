@@ -4,7 +4,8 @@ use super::device::DynDevice;
 use super::func;
 use crate::cpu_storage::through_host;
 use crate::{
-    BackendDevice, BackendStorage, CpuStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Op, Result, Src,
+    BackendDevice, BackendStorage, CpuStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Matmul,
+    MatmulSide, Op, Result, Shape, Src,
 };
 use smallvec::SmallVec;
 use std::any::Any;
@@ -16,6 +17,8 @@ pub(super) trait ErasedStorageMethods: Any + Send + Sync + fmt::Debug {
     fn apply_from(&mut self, op: &Op, inputs: &[Src<'_, DynStorage>], layout: &Layout) -> Result<()>;
 
     fn transfer_into(&self, dst: &mut DynStorage) -> Result<()>;
+
+    fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Box<dyn ErasedStorage>>>;
 }
 
 impl<S: BackendStorage> ErasedStorageMethods for S {
@@ -31,6 +34,11 @@ impl<S: BackendStorage> ErasedStorageMethods for S {
             Some(dst) => BackendStorage::transfer_into(self, dst),
             None => through_host(self, dst),
         }
+    }
+
+    fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Box<dyn ErasedStorage>>> {
+        let form = BackendStorage::pack_matrix(self, shape, side, op)?;
+        Ok(form.map(|form| Box::new(form) as Box<dyn ErasedStorage>))
     }
 }
 
@@ -143,6 +151,11 @@ impl BackendStorage for DynStorage {
 
     fn transfer_into(&self, dst: &mut Self) -> Result<()> {
         self.storage.transfer_into(dst)
+    }
+
+    fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Self>> {
+        let form = self.storage.pack_matrix(shape, side, op)?;
+        Ok(form.map(|form| Self::new(&self.device, form)))
     }
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {

@@ -71,9 +71,9 @@ pub(crate) fn run<R: GpuRuntime>(
 ) -> Result<()> {
     let mut operands: Operands<'_> = smallvec::smallvec![Operand::new(dst, dst_layout)];
     for src in srcs {
-        operands.push(match *src {
-            Src::Storage(storage, layout) => Operand::new(storage, layout),
-            Src::InPlace => operands[0],
+        operands.push(match src.storage() {
+            Some((storage, layout)) => Operand::new(storage, layout),
+            None => operands[0],
         });
     }
     // SAFETY: every layout was validated against its buffer, and the caller's parameters are those
@@ -104,10 +104,7 @@ pub(crate) const fn carrier(dtype: DType) -> DType {
 
 /// Returns the dtype of an input, which may be the destination.
 pub(crate) fn dtype_of<R: GpuRuntime>(src: Src<'_, GpuStorage<R>>, dst: &GpuStorage<R>) -> DType {
-    match src {
-        Src::Storage(storage, _) => storage.dtype(),
-        Src::InPlace => dst.dtype(),
-    }
+    src.storage().map_or(dst.dtype(), |(storage, _)| storage.dtype())
 }
 
 type Operands<'a> = SmallVec<[Operand<'a>; MAX_OPERANDS]>;

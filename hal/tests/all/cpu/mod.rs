@@ -12,6 +12,7 @@ mod layouts;
 mod matmul;
 mod norm;
 mod oracle;
+mod packed;
 mod quantized;
 mod random;
 mod reduce;

@@ -29,9 +29,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
     let (dtype, size) = (dst.dtype(), dst.dtype().size_in_bytes());
     let to = dst.ptr().at(dtype, dst_layout.start_offset());
-    let (from, src_layout) = match srcs[0] {
-        Src::Storage(src, layout) => (src.ptr().at(dtype, layout.start_offset()), layout),
-        Src::InPlace => (to, dst_layout),
+    let (from, src_layout) = match srcs[0].storage() {
+        Some((src, layout)) => (src.ptr().at(dtype, layout.start_offset()), layout),
+        None => (to, dst_layout),
     };
     let (width, last) = (16 / size, dst_layout.shape().rank() - 1);
     let outer = [src_layout, dst_layout].iter().fold(0, |all, l| l.stride()[..last].iter().fold(all, |a, s| a | s));

@@ -34,8 +34,8 @@ impl MatmulSide {
 /// [Block products](crate::Numerics::Block) pack their operands as integers before they multiply
 /// them, which takes about the time to read and write the operand. A packed matrix skips this pass
 /// for its side. That pays where a product is short against its operands: many products with the
-/// same large matrix and, say, 16 to 512 rows or columns on the other side. With fewer than 16 only
-/// the shorter operand is packed at all. Products with other numerics, and drivers without a packed
+/// same large matrix and few rows or columns on the other side, but at least 16: with fewer only the
+/// shorter operand is packed at all. Products with other numerics, and drivers without a packed
 /// form (the CPU), use the matrix.
 ///
 /// # Memory

@@ -10,7 +10,8 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::dependencies::{Access, Operands, Order, with};
 use isobit_hal::trace::Call;
 use isobit_hal::{
-    BackendStorage, CpuStorage, DType, Func, KernelArg, LaunchConfig, Layout, Op, PinnedBuffer, Result, Src, validate,
+    BackendStorage, CpuStorage, DType, Func, KernelArg, LaunchConfig, Layout, Matmul, MatmulSide, Op, PinnedBuffer,
+    Result, Shape, Src, validate,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl<R: GpuRuntime> GpuStorage<R> {
     }
 
     /// Runs an operation in order with the work of all streams.
-    fn ordered(
+    pub(crate) fn ordered(
         inputs: &[Src<'_, Self>],
         dst: &mut Self,
         operation: impl FnOnce(&mut Self) -> Result<()>,
@@ -67,8 +68,12 @@ impl<R: GpuRuntime> GpuStorage<R> {
 }
 
 fn operands<'a, R: GpuRuntime>(inputs: &[Src<'a, GpuStorage<R>>], dst: &'a GpuStorage<R>) -> Operands<'a, R> {
-    let reads = inputs.iter().filter_map(|src| src.storage()).map(|(storage, _)| (&storage.block, Access::Read));
-    reads.chain([(&dst.block, Access::Write)]).collect()
+    let form = |src: &Src<'a, GpuStorage<R>>| match src {
+        Src::Packed(packed) => packed.form(),
+        Src::Storage(..) | Src::InPlace => None,
+    };
+    let reads = inputs.iter().flat_map(|src| [src.storage().map(|(storage, _)| storage), form(src)]).flatten();
+    reads.map(|storage| (&storage.block, Access::Read)).chain([(&dst.block, Access::Write)]).collect()
 }
 
 impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
@@ -161,6 +166,10 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
         let _shown = dst.device().show(&Call { op, inputs, dst, dst_layout });
         validate::call(op, inputs, dst, dst_layout)?;
         Self::ordered(inputs, dst, |dst| ops::apply_into(op, inputs, dst, dst_layout).map_err(|e| e.with_op(op)))
+    }
+
+    fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Self>> {
+        ops::matmul::pack_matrix(self, shape, side, op)
     }
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {

@@ -1,9 +1,9 @@
-//! Matrix products: the vendor's library, and the portable kernel with the vendor's time as its
-//! floor.
+//! Matrix products: the vendor's library, and with its time as their floor the portable kernel, block
+//! products, and block products whose right operand was packed before.
 
 use super::Rows;
 use crate::row::Row;
-use isobit_hal::{BackendStorage, DType, Layout, Matmul, Numerics, Result};
+use isobit_hal::{BackendStorage, DType, Layout, Matmul, MatmulSide, Numerics, Op, PackedMatrix, Result, Src};
 use isobit_kernels::GpuRuntime;
 
 /// Batch, m, n and k.
@@ -45,6 +45,13 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [batch, m, n, k]: [
             .time(|| BackendStorage::matmul_into(Matmul::with_numerics(numerics), &a, &lhs, &b, &rhs, &mut c, &out))?;
         rows.push(Row { flops: Some(flops), ..Row::new(op, dtype, &work, us).with_floor(vendor) });
         vendor = vendor.or(Some(us).filter(|_| numerics == Numerics::Vendor));
+    }
+    if Matmul::block_digits(dtype).is_some() {
+        let op = Matmul::with_numerics(Numerics::Block);
+        let weights = PackedMatrix::new(&b, &rhs, MatmulSide::Rhs, op)?;
+        let inputs = [Src::Storage(&a, &lhs), weights.as_src()];
+        let us = bench.time(|| BackendStorage::apply_into(&Op::Matmul(op), &inputs, &mut c, &out))?;
+        rows.push(Row { flops: Some(flops), ..Row::new("matmul_block_packed", dtype, &work, us).with_floor(vendor) });
     }
     Ok(())
 }

@@ -194,6 +194,8 @@ sizes! {
     /// blocks of 256, as AMD requires. A result with more segments is the work of one thread, which
     /// at k = 2.3 * 10^9 did not end within 200 s on an H200.
     MATMUL_APART = Size::adjusted("matmul.apart", (1 << 24) - 1, 3);
+    /// Results, in tiles of 64 x 64, from which a block product runs on Hopper's warpgroups.
+    MATMUL_WARPGROUP = Size::adjusted("matmul.warpgroup", 8, 2);
     /// The number of blocks that fill the device without segments of their own.
     MATMUL_ENOUGH = Size::of_device("matmul.enough", 4);
 

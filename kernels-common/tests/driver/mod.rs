@@ -8,6 +8,7 @@ mod graph;
 mod handles;
 mod matrix_unit;
 mod memory;
+mod packed_matrix;
 mod programs;
 mod runtime;
 mod streams;

@@ -1,7 +1,10 @@
 //! Block products (`docs/numerics.md`, section 9): both operands are packed as digits of integers,
 //! then multiplied by exact integer products.
 
+mod packed;
 mod thin;
+
+pub(crate) use packed::{Form, pack_matrix};
 
 use super::{Operand, Problem, key, unit};
 use crate::args;
@@ -149,52 +152,86 @@ fn packed_bytes(digits: usize, lines: usize, k: usize) -> usize {
     parts.saturating_mul(each).saturating_add(part).next_multiple_of(16)
 }
 
+/// Returns the blocks that pack a matrix.
+fn pack_blocks(lines: usize, k: usize) -> usize {
+    lines.div_ceil(PACK_LINES).saturating_mul(k.div_ceil(SEGMENT))
+}
+
+/// Packs each matrix of a batch, to pieces of `bytes` bytes. `from` has the lines as rows.
+///
+/// # Safety
+/// Every element must be allocated, and `to` must have space for all packed matrices.
+unsafe fn pack_lines<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    dtype: DType,
+    from: Operand,
+    [lines, k]: [usize; 2],
+    bytes: usize,
+    batch: &IndexDims<1>,
+    to: DevicePtr,
+) -> Result<()> {
+    let side = Side {
+        lines: Lines::new(dtype, from, lines, k, batch.iter().map(|d| d.stride[0])),
+        packed: bytes as u64,
+        line_blocks: Divisor::new(lines.div_ceil(PACK_LINES)),
+        all_segments: Divisor::new(k.div_ceil(SEGMENT)),
+        batch: Index::new(batch),
+    };
+    let blocks = pack_blocks(lines, k) * count(batch);
+    // SAFETY: the caller promises what is required.
+    unsafe { Launch::linear(key(dtype, PACK), blocks as u32, PACK_THREADS).on(device, args![from.ptr, to, side]) }
+}
+
 /// A packed operand, and the number of the packed matrix that each step along the batch adds.
 struct Packed<R: GpuRuntime> {
-    storage: GpuStorage<R>,
+    at: DevicePtr,
     bytes: usize,
     steps: Vec<usize>,
+    /// The memory, unless the operand was packed before.
+    _scratch: Option<GpuStorage<R>>,
 }
 
 impl<R: GpuRuntime> Problem<'_, R> {
-    /// Computes the block product.
+    /// Computes the block product of operands, which may be packed already.
     ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    pub(super) unsafe fn block(self, digits: usize) -> Result<()> {
+    pub(super) unsafe fn block(self, digits: usize, packed: [Option<Form>; 2]) -> Result<()> {
         if !sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n)) {
             // SAFETY: the caller promises what is required.
-            return unsafe { self.thin(digits) };
+            return unsafe { self.thin(digits, packed) };
         }
         let enough = self.device.runtime().limits().multiprocessors as usize;
         let fills = |tile: &Tile| {
             let blocks = tile.blocks(self.m, self.n).saturating_mul(count(&self.batch));
             sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough)
         };
-        let tile = if fills(&Tile::warpgroup(digits)) && has_warpgroups(self.device, self.dtype) {
+        let tiles = Tile::SMALL.blocks(self.m, self.n).saturating_mul(count(&self.batch));
+        let tile = if sizes::MATMUL_WARPGROUP.is_reached(tiles) && has_warpgroups(self.device, self.dtype) {
             Tile::warpgroup(digits)
         } else if fills(&Tile::large(digits)) && has_room(self.device, self.dtype) {
             Tile::large(digits)
         } else {
             Tile::SMALL
         };
-        let each = packed_bytes(digits, self.m, self.k).saturating_add(packed_bytes(digits, self.n, self.k));
+        let scratch = |packed: Option<Form>, lines| packed.map_or_else(|| packed_bytes(digits, lines, self.k), |_| 0);
+        let each = scratch(packed[0], self.m).saturating_add(scratch(packed[1], self.n)).max(1);
         let all = each.saturating_mul(count(&self.batch));
         let most = sizes::MATMUL_SCRATCH.limit(all) / each;
-        self.in_parts(&|m, n| tile.blocks(m, n), most, &mut |part| {
+        self.in_parts(&|m, n| tile.blocks(m, n), most, &mut |part, [a, b]| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
-            unsafe { part.launch_block(digits, tile) }
+            unsafe { part.launch_block(digits, tile, [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))]) }
         })
     }
 
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    unsafe fn launch_block(&self, digits: usize, tile: Tile) -> Result<()> {
+    unsafe fn launch_block(&self, digits: usize, tile: Tile, packed: [Option<Form>; 2]) -> Result<()> {
         // SAFETY: the caller promises that every element of both operands is allocated.
         let [a, b] = unsafe {
             let (rows, columns) = (self.a, Operand { row: self.b.col, col: self.b.row, ..self.b });
-            [self.pack(digits, rows, self.m, 0)?, self.pack(digits, columns, self.n, 1)?]
+            [self.pack(digits, rows, self.m, 0, packed[0])?, self.pack(digits, columns, self.n, 1, packed[1])?]
         };
         let batch: IndexDims<5> = (self.batch.iter().zip(a.steps.iter().zip(&b.steps)))
             .map(|(d, (&a, &b))| Dim { size: d.size, stride: [d.stride[0], d.stride[1], d.stride[2], a, b] })
@@ -225,18 +262,29 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let blocks = product.tiles.min(at_once) as u32;
         let mut launch = Launch::linear(key(self.dtype, tile.variant), blocks, tile.threads);
         launch.config.shared_bytes = tile.shared(digits);
-        let [a_packed, b_packed] = [a.storage.ptr(), b.storage.ptr()];
-        let args = args![self.a.ptr, self.b.ptr, self.c.ptr, a_packed, b_packed, product];
+        let args = args![self.a.ptr, self.b.ptr, self.c.ptr, a.at, b.at, product];
         // SAFETY: the caller promises valid matrices; both operands are packed earlier in stream
         // order, and their memory returns to the pool afterwards.
         unsafe { launch.on(self.device, args) }
     }
 
-    /// Packs each matrix of an operand once: `which` is its place in the strides of the batch.
+    /// Packs each matrix of an operand once, unless it is packed already: `which` is its place in the
+    /// strides of the batch.
     ///
     /// # Safety
     /// Every element of the operand must be allocated.
-    unsafe fn pack(&self, digits: usize, lines: Operand, count_of: usize, which: usize) -> Result<Packed<R>> {
+    unsafe fn pack(
+        &self,
+        digits: usize,
+        lines: Operand,
+        count_of: usize,
+        which: usize,
+        packed: Option<Form>,
+    ) -> Result<Packed<R>> {
+        if let Some(Form { at, bytes, elements }) = packed {
+            let steps = self.batch.iter().map(|d| d.stride[which] / elements).collect();
+            return Ok(Packed { at, bytes, steps, _scratch: None });
+        }
         let mut matrices = 1;
         let mut steps = vec![0; self.batch.len()];
         for (step, d) in steps.iter_mut().zip(&self.batch).rev() {
@@ -249,23 +297,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let batch: IndexDims<1> = own.filter(|d| d.stride[0] != 0).collect();
         let bytes = packed_bytes(digits, count_of, self.k);
         let storage = self.device.alloc(bytes.saturating_mul(matrices), DType::U8)?;
-        let (line_blocks, segments) = (count_of.div_ceil(PACK_LINES), self.k.div_ceil(SEGMENT));
-        let side = Side {
-            lines: Lines::new(self.dtype, lines, count_of, self.k, batch.iter().map(|d| d.stride[0])),
-            packed: bytes as u64,
-            line_blocks: Divisor::new(line_blocks),
-            all_segments: Divisor::new(segments),
-            batch: Index::new(&batch),
-        };
-        let blocks = line_blocks * segments * matrices;
-        let to: DevicePtr = storage.ptr();
+        let at = storage.ptr();
         // SAFETY: the caller promises that the operand is allocated, and `storage` has space for
         // every packed matrix.
-        unsafe {
-            Launch::linear(key(self.dtype, PACK), blocks as u32, PACK_THREADS)
-                .on(self.device, args![lines.ptr, to, side])?;
-        }
-        Ok(Packed { storage, bytes, steps })
+        unsafe { pack_lines(self.device, self.dtype, lines, [count_of, self.k], bytes, &batch, at)? };
+        Ok(Packed { at, bytes, steps, _scratch: Some(storage) })
     }
 }
 

@@ -16,6 +16,7 @@ use crate::manifest::instances::matmul::{
 use std::mem::offset_of;
 
 mod block;
+pub(crate) use block::pack_matrix;
 pub(crate) mod self_test;
 pub(super) mod unit;
 
@@ -86,7 +87,10 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             return Ok(());
         }
         match Matmul::block_digits(dtype).filter(|_| numerics == Numerics::Block) {
-            Some(digits) => problem.block(digits),
+            Some(digits) => {
+                let packed = [block::Form::of(srcs[0], digits)?, block::Form::of(srcs[1], digits)?];
+                problem.block(digits, packed)
+            }
             None => problem.portable(),
         }
     }
@@ -122,6 +126,9 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     pub c: Operand,
     pub batch: IndexDims<3>,
 }
+
+/// Launches a part of a problem, whose elements of a and b begin so many after those of the whole.
+type LaunchPart<'l, R> = dyn FnMut(Problem<'_, R>, [usize; 2]) -> Result<()> + 'l;
 
 /// A kernel, the results of its blocks along m and n, their threads, and their dynamic shared
 /// memory.
@@ -217,7 +224,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let kernel = self.kernel(thin);
         let blocks =
             |m: usize, n: usize| m.div_ceil(if thin { 1 } else { kernel.m }).saturating_mul(n.div_ceil(kernel.n));
-        self.in_parts(&blocks, usize::MAX, &mut |part| {
+        self.in_parts(&blocks, usize::MAX, &mut |part, _| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
             unsafe { part.launch(thin, kernel) }
@@ -226,12 +233,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
 
     /// Runs `launch` on parts of the problem with fewer results, whose blocks and indices fit one
     /// launch, and with at most `most` matrices each (at least one). `blocks` returns the blocks
-    /// for the results of one matrix.
+    /// for the results of one matrix. `launch` also gets the elements of a and b before the part's
+    /// matrices.
     fn in_parts(
         &self,
         blocks: &dyn Fn(usize, usize) -> usize,
         most: usize,
-        launch: &mut dyn FnMut(Problem<'_, R>) -> Result<()>,
+        launch: &mut LaunchPart<'_, R>,
     ) -> Result<()> {
         let side = sizes::MATMUL_SIDE.limit(self.m.max(self.n));
         for m0 in (0..self.m).step_by(side) {
@@ -241,7 +249,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 let all = results.saturating_mul(count(&self.batch));
                 let most = (sizes::MATMUL_BLOCKS.limit(all) / results).min(most).max(1);
                 split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
-                    launch(Problem {
+                    let part = Problem {
                         m,
                         n,
                         a: self.a.offset(self.dtype, a + m0 * self.a.row),
@@ -249,7 +257,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
                         c: self.c.offset(self.dtype, c + m0 * self.c.row + n0 * self.c.col),
                         batch: batch.into(),
                         ..*self
-                    })
+                    };
+                    launch(part, [a, b])
                 })?;
             }
         }

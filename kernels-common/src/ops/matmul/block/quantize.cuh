@@ -25,7 +25,8 @@ static_assert(PACK_BLOCK == PACK_LINES * PACK_TEAM && BLOCK_SEGMENT == PACK_TEAM
 
 // What the threads of a line find out together.
 struct PackShared {
-    u32 words[PACK_BLOCK];
+    u32 largest[PACK_BLOCK];
+    u32 sums[PACK_BLOCK];
     u32 counts[PACK_BLOCK];
     u32 flags[PACK_LINES];
 };
@@ -196,8 +197,40 @@ struct Quantized {
     bool special, wide;
 };
 
+// What all threads of a line have together.
+ISOBIT_FN u32 sum_of_line(const u32 (&shared)[PACK_BLOCK]) {
+    u32 sum = 0;
+#pragma unroll
+    for (u32 i = 0; i < PACK_TEAM; i++)
+        sum += shared[member_of_line(i)];
+    return sum;
+}
+
+// The biased words of the nearest integers of scaled values, and the sum of their sizes.
+template <u32 PLANES>
+ISOBIT_FN u32 round_all(u32 (&biased)[PACK_EACH], const float (&x)[PACK_EACH], float scale) {
+    u32 sum = 0;
+#pragma unroll
+    for (u32 i = 0; i < PACK_EACH; i++) {
+        const Nearest nearest = nearest_of<PLANES>(x[i] * scale);
+        biased[i] = nearest.biased;
+        sum += nearest.size;
+    }
+    return sum;
+}
+// The factor that takes a line's values to integers. If it is no f32, the values are brought
+// closer first, which is exact.
+ISOBIT_FN float scale_of(float (&x)[PACK_EACH], const Step &step) {
+    if (step.second != 1) {
+#pragma unroll
+        for (u32 i = 0; i < PACK_EACH; i++)
+            x[i] *= step.second;
+    }
+    return step.first;
+}
+
 // Reads a segment of 64 lines from `from` on and makes the integers of the first level. `x` are the
-// elements afterwards, 0 in lines with an infinity or a NaN.
+// elements afterwards, perhaps brought closer, and 0 in lines with an infinity or a NaN.
 template <u32 PLANES, typename T>
 ISOBIT_FN Quantized<PLANES> quantize_lines(float (&x)[PACK_EACH], PackShared &shared, T *rows, const T *from,
                                            const BlockLines &p, u32 lines, u64 length) {
@@ -205,7 +238,7 @@ ISOBIT_FN Quantized<PLANES> quantize_lines(float (&x)[PACK_EACH], PackShared &sh
         read_along_k(x, from, p, lines, length);
     else
         read_along_lines(x, rows, from, p, lines, length);
-    u32 largest = largest_of_line(shared.words, x);
+    u32 largest = largest_of_line(shared.largest, x);
     const bool special = largest >= 0x7f800000u;
     if (special) {
         largest = 0;
@@ -214,26 +247,19 @@ ISOBIT_FN Quantized<PLANES> quantize_lines(float (&x)[PACK_EACH], PackShared &sh
             x[i] = 0;
     }
     const Step step = step_of<PLANES>(largest);
-    u32 biased[PACK_EACH], sum = 0, count = 0;
+    const float scale = scale_of(x, step);
+    u32 biased[PACK_EACH], count = 0;
+    const u32 sum = round_all<PLANES>(biased, x, scale);
+    const DigitWords<PLANES> words = digits_of<PLANES>(biased);
 #pragma unroll
-    for (u32 i = 0; i < PACK_EACH; i++) {
-        const Nearest nearest = nearest_of<PLANES>(x[i] * step.first * step.second);
-        biased[i] = nearest.biased;
-        sum += nearest.size;
+    for (u32 i = 0; i < PACK_EACH; i++)
         count += x[i] != 0 ? 1 : 0;
-    }
-    barrier();
-    // The sum is below 2^30 and the threshold below 2^26.
-    shared.words[thread_x()] = sum;
+    shared.sums[thread_x()] = sum;
     shared.counts[thread_x()] = count;
     barrier();
-    sum = count = 0;
-#pragma unroll
-    for (u32 i = 0; i < PACK_TEAM; i++) {
-        sum += shared.words[member_of_line(i)];
-        count += shared.counts[member_of_line(i)];
-    }
-    return {digits_of<PLANES>(biased), step, special, !special && sum < count << (PLANES == 2 ? 11 : 18)};
+    // The sum is below 2^30 and the threshold below 2^26.
+    const u32 threshold = sum_of_line(shared.counts) << (PLANES == 2 ? 11 : 18);
+    return {words, step, special, !special && sum_of_line(shared.sums) < threshold};
 }
 
 // The second level: what remains of the elements of wide lines, which `x` becomes, as integers. All
@@ -243,14 +269,12 @@ ISOBIT_FN DigitWords<PLANES> quantize_rests(Step &step, float (&x)[PACK_EACH], P
                                             const Quantized<PLANES> &first) {
 #pragma unroll
     for (u32 i = 0; i < PACK_EACH; i++) {
-        const float scaled = x[i] * first.step.first * first.step.second;
+        const float scaled = x[i] * first.step.first;
         x[i] = first.wide ? scaled - rint(scaled) : 0;
     }
-    step = step_of<PLANES>(largest_of_line(shared.words, x));
+    step = step_of<PLANES>(largest_of_line(shared.largest, x));
     u32 biased[PACK_EACH];
-#pragma unroll
-    for (u32 i = 0; i < PACK_EACH; i++)
-        biased[i] = nearest_of<PLANES>(x[i] * step.first * step.second).biased;
+    round_all<PLANES>(biased, x, scale_of(x, step));
     // Where the first level alone is.
     step.step = first.wide ? step.step + first.step.step : 0;
     return digits_of<PLANES>(biased);

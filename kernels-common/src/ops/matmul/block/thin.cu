@@ -166,24 +166,31 @@ ISOBIT_FN void thin_sum(const T *thin, const T *lines, T *results, u8 *packed, u
     const PackedMatrix rows{packed + at.at[3] * p.packed, (p.rows + CHUNK_LINES - 1) / CHUNK_LINES, p.lines.segments};
     const ThinValues from = thin_values(p, values, batch);
     const u64 row_lines = (u64)rows.groups * CHUNK_LINES;
+    const u32 *row_flags = flags_of<PLANES>(rows) + row / CHUNK_LINES;
+    const u32 *line_wide = wide_of(from, 0) + line / PACK_LINES;
     float result = 0;
     bool special = false;
-#pragma unroll 4
+    // Whether a segment has the pass, and whether any has: most matrices have none.
+    u32 some_rows = 0, some_lines = 0;
+#pragma unroll 8
     for (u32 segment = 0; segment < p.lines.segments; segment++) {
         const i32 row_step = steps_of<PLANES>(rows, 0)[segment * row_lines + row];
         const i32 line_step = line_steps_of(from, 0, segment)[line];
         special |= row_step == SPECIAL_STEP || line_step == SPECIAL_STEP;
+        some_rows |= row_flags[(u64)segment * rows.groups] & PART_WIDE;
+        some_lines |= line_wide[(u64)segment * from.line_blocks];
         result = add_scaled(result, values_of(from, PASS_FIRST, segment)[number], row_step + line_step);
     }
 #pragma unroll 1
     for (u32 next = 0; next < 2; next++) {
         // The second level of the left operand comes first.
         const u32 pass = (next == 0) == (p.is_right == 0) ? PASS_ROWS : PASS_LINES;
+        if ((pass == PASS_ROWS ? some_rows : some_lines) == 0)
+            continue;
 #pragma unroll 1
         for (u32 segment = 0; segment < p.lines.segments; segment++) {
-            const bool there =
-                pass == PASS_ROWS ? (flags_of<PLANES>(rows)[part_of(rows, row / CHUNK_LINES, segment)] & PART_WIDE) != 0
-                                  : wide_of(from, segment)[line / PACK_LINES] != 0;
+            const bool there = pass == PASS_ROWS ? (row_flags[(u64)segment * rows.groups] & PART_WIDE) != 0
+                                                 : line_wide[(u64)segment * from.line_blocks] != 0;
             if (!there)
                 continue;
             const i32 row_step = steps_of<PLANES>(rows, pass == PASS_ROWS ? 1 : 0)[segment * row_lines + row];
@@ -201,9 +208,9 @@ ISOBIT_FN void thin_sum(const T *thin, const T *lines, T *results, u8 *packed, u
 
 } // namespace isobit
 
-#define ISOBIT_MATMUL_THIN_VALUES(NAME, T)                                                                             \
+#define ISOBIT_MATMUL_THIN_VALUES(NAME, T, BLOCKS)                                                                             \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL_RESIDENT(256, 3) NAME(const T *from, u8 *packed, u8 *values, const BlockThin p) {                    \
+    ISOBIT_KERNEL_RESIDENT(256, BLOCKS) NAME(const T *from, u8 *packed, u8 *values, const BlockThin p) {               \
         thin_values_of(from, packed, values, p);                                                                       \
     }                                                                                                                  \
     }

@@ -1,13 +1,13 @@
 //! Block products with few rows or few columns: the short operand is packed, the long one is read once.
 
-use super::{Lines, PACK_LINES, PACK_THREADS, SEGMENT, packed_bytes};
+use super::{Form, Lines, PACK_LINES, PACK_THREADS, SEGMENT, packed_bytes};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::matmul::{BLOCK_SUM, BLOCK_THIN};
 use crate::ops::matmul::{Operand, Problem, key};
 use crate::runtime::GpuRuntime;
-use isobit_hal::{BackendDevice, DType, Result};
+use isobit_hal::{DType, Result};
 use std::mem::offset_of;
 
 /// Threads per block that adds segments. Must match ops/matmul/block/thin.cu.
@@ -42,11 +42,11 @@ fn value_bytes(rows: usize, lines: usize, k: usize) -> usize {
 }
 
 impl<R: GpuRuntime> Problem<'_, R> {
-    /// Computes a block product of which one side is short.
+    /// Computes a block product of which one side is short. Only the short side is used packed.
     ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    pub(super) unsafe fn thin(&self, digits: usize) -> Result<()> {
+    pub(super) unsafe fn thin(&self, digits: usize, packed: [Option<Form>; 2]) -> Result<()> {
         let each = |m: usize, n: usize| {
             value_bytes(m.min(n), m.max(n), self.k).saturating_add(packed_bytes(digits, m.min(n), self.k))
         };
@@ -57,22 +57,22 @@ impl<R: GpuRuntime> Problem<'_, R> {
             let sums = (m * n).div_ceil(SUM_THREADS);
             m.max(n).div_ceil(PACK_LINES).saturating_mul(segments).max(sums)
         };
-        self.in_parts(&blocks, most, &mut |part| {
+        self.in_parts(&blocks, most, &mut |part, [a, b]| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
-            unsafe { part.launch_thin(digits) }
+            unsafe { part.launch_thin(digits, [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))]) }
         })
     }
 
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    unsafe fn launch_thin(&self, digits: usize) -> Result<()> {
+    unsafe fn launch_thin(&self, digits: usize, packed: [Option<Form>; 2]) -> Result<()> {
         let columns = Operand { row: self.b.col, col: self.b.row, ..self.b };
         let is_right = self.n < self.m;
         let (thin, long, which) = if is_right { (columns, self.a, [1, 0]) } else { (self.a, columns, [0, 1]) };
         let (rows, lines) = (self.m.min(self.n), self.m.max(self.n));
         // SAFETY: the caller promises that every element of both operands is allocated.
-        let packed = unsafe { self.pack(digits, thin, rows, which[0])? };
+        let packed = unsafe { self.pack(digits, thin, rows, which[0], packed[which[0]])? };
         let batch: IndexDims<4> = (self.batch.iter().zip(&packed.steps))
             .map(|(d, &step)| Dim { size: d.size, stride: [d.stride[which[0]], d.stride[which[1]], d.stride[2], step] })
             .collect();
@@ -95,7 +95,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             values: bytes as u64,
             batch: Index::new(&batch),
         };
-        let (rows_at, values_at) = (packed.storage.ptr(), values.ptr());
+        let (rows_at, values_at) = (packed.at, values.ptr());
         let blocks = (line_blocks * segments * matrices) as u32;
         let products = Launch::linear(key(self.dtype, BLOCK_THIN), blocks, PACK_THREADS);
         let sums = Launch::linear(key(self.dtype, BLOCK_SUM), (sum_blocks * matrices) as u32, SUM_THREADS as u32);

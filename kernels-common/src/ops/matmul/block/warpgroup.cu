@@ -42,7 +42,7 @@ template <typename S, u32 FIRST, u32 GROUPS>
 ISOBIT_FN void start_segment(u8 *to, u8 *scales_to, const TileSide &side, u32 level, u32 segment, bool far, bool wide,
                              u64 *filled) {
     constexpr u32 PART = PART_BYTES<S::PLANES>;
-    const u32 lane = thread_x() % 32, left = side.matrix.groups - side.first_group;
+    const u32 lane = thread_x() % TILE_TEAM, left = side.matrix.groups - side.first_group;
     const u32 groups = left < GROUPS ? left : GROUPS;
     const u64 first = part_of(side.matrix, side.first_group, segment);
     to += FIRST * PART;
@@ -65,7 +65,7 @@ ISOBIT_FN void start_segment(u8 *to, u8 *scales_to, const TileSide &side, u32 le
 // Brings all segments of all tiles of the block.
 template <typename S>
 ISOBIT_FN void bring_segments(u8 *shared, WarpgroupShared &control, u8 *a_packed, u8 *b_packed, const BlockProduct &p) {
-    const u32 lane = thread_x() % 32;
+    const u32 lane = thread_x() % TILE_TEAM;
     u32 step = 0;
     const auto next_stage = [&]() {
         const u32 stage = step % SEGMENTS_AHEAD;
@@ -81,7 +81,7 @@ ISOBIT_FN void bring_segments(u8 *shared, WarpgroupShared &control, u8 *a_packed
         const u32 a_groups = a_left < S::GROUPS_M ? a_left : S::GROUPS_M,
                   b_groups = b_left < S::GROUPS_N ? b_left : S::GROUPS_N;
         // Each lane reads the flags of one part.
-        static_assert(S::GROUPS_M + S::GROUPS_N <= 32, "a lane for each part");
+        static_assert(S::GROUPS_M + S::GROUPS_N <= TILE_TEAM, "a lane for each part");
         const bool of_a = lane < a_groups, of_b = lane >= S::GROUPS_M && lane - S::GROUPS_M < b_groups;
         const u32 *flags = of_a ? flags_of<S::PLANES>(a.matrix) + a.first_group + lane
                                 : flags_of<S::PLANES>(b.matrix) + b.first_group + lane - S::GROUPS_M;
@@ -176,21 +176,21 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
         for (u32 i = 0; i < SEGMENTS_AHEAD; i++) {
             signal_init(control.filled + i, 1);
             // One arrival per warp.
-            signal_init(control.emptied + i, PRODUCT_THREADS / 32);
+            signal_init(control.emptied + i, PRODUCT_THREADS / TILE_TEAM);
         }
         signals_ready();
     }
     barrier();
     if (thread >= PRODUCT_THREADS) {
         registers_down<40>();
-        if (thread < PRODUCT_THREADS + 32)
+        if (thread < PRODUCT_THREADS + TILE_TEAM)
             bring_segments<S>(shared, control, a_packed, b_packed, p);
         return;
     }
     registers_up<232>();
 
     const u32 group = thread / GROUP_THREADS;
-    const u32 line = group * 64 + thread % GROUP_THREADS / 32 * 16 + thread % 32 / 4, column = thread % 4 * 2;
+    const u32 line = group * 64 + thread % GROUP_THREADS / TILE_TEAM * 16 + thread % TILE_TEAM / 4, column = thread % 4 * 2;
     if (group != 0)
         part_arrive<PRODUCT_THREADS>(BARRIER_TURN);
     i32 sum[WEIGHTS<S::PLANES>][N][4];
@@ -213,7 +213,7 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
             step++;
             if ((told & TELL_NOTHING) != 0) {
                 warp_barrier();
-                if (thread % 32 == 0)
+                if (thread % TILE_TEAM == 0)
                     signal_arrive(control.emptied + stage);
                 break;
             }
@@ -223,7 +223,7 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
                                  segment + S::GROUPS_M * PART_BYTES<S::PLANES>);
             part_arrive<PRODUCT_THREADS>(BARRIER_TURN + 1 - group);
             products_wait(sum);
-            if (thread % 32 == 0)
+            if (thread % TILE_TEAM == 0)
                 signal_arrive(control.emptied + stage);
             const u32 *row_scales = (const u32 *)scales + line,
                       *column_scales = (const u32 *)scales + S::TILE_M + column;

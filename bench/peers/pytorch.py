@@ -130,7 +130,7 @@ def drawn(dtype):
 
 
 def multiplied(dtype):
-    for batch, m, n, k in [(1, 4096, 4096, 4096), (64, 512, 512, 512), (1, 1, 4096, 4096)]:
+    for batch, m, n, k in [(1, 4096, 4096, 4096), (1, 8192, 8192, 8192), (1, 512, 512, 512), (64, 512, 512, 512), (1, 64, 4096, 4096), (1, 8, 4096, 4096), (1, 1, 4096, 4096)]:
         a, b = rand(batch, m, k, dtype=dtype), rand(batch, k, n, dtype=dtype)
         work = f"{m}x{n}x{k}" if batch == 1 else f"{batch}x{m}x{n}x{k}"
         yield "matmul", work, lambda a=a, b=b: torch.matmul(a, b)

@@ -223,6 +223,8 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
                                  segment + S::GROUPS_M * PART_BYTES<S::PLANES>);
             part_arrive<PRODUCT_THREADS>(BARRIER_TURN + 1 - group);
             products_wait(sum);
+            // Other lanes have read what was told.
+            warp_barrier();
             if (thread % TILE_TEAM == 0)
                 signal_arrive(control.emptied + stage);
             const u32 *row_scales = (const u32 *)scales + line,

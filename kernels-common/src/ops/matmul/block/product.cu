@@ -34,7 +34,7 @@ struct BlockShape {
 // Must match ops/matmul/block.rs. The small tile is 64 x 64 with teams of any size.
 template <u32 PLANES, bool LARGE>
 struct ShapeOf {
-    using type = BlockShape<PLANES, 128 / DIGIT_TEAM, DIGIT_TEAM / 32, 2, 2, 0>;
+    using type = BlockShape<PLANES, 128 / DIGIT_TEAM, DIGIT_TEAM / TILE_TEAM, 2, 2, 0>;
 };
 template <>
 struct ShapeOf<2, true> {

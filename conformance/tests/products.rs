@@ -1,5 +1,5 @@
-//! Large products: they pass on the CPU, a device with a wrong result is found, and the command line
-//! runs them on a simulated GPU.
+//! Large products: they pass on the CPU, a device with a wrong result is found, and the command
+//! line runs them on a simulated GPU.
 
 use isobit_conformance::products::large::{Options, run};
 use isobit_hal::{

@@ -34,8 +34,8 @@ impl MatmulSide {
 /// [Block products](crate::Numerics::Block) pack their operands as integers before they multiply
 /// them, which takes about the time to read and write the operand. A packed matrix skips this pass
 /// for its side. That pays where a product is short against its operands: many products with the
-/// same large matrix and few rows or columns on the other side, but at least 16: with fewer only the
-/// shorter operand is packed at all. Products with other numerics, and drivers without a packed
+/// same large matrix and few rows or columns on the other side, but at least 16: with fewer only
+/// the shorter operand is packed at all. Products with other numerics, and drivers without a packed
 /// form (the CPU), use the matrix.
 ///
 /// # Memory
@@ -64,7 +64,8 @@ impl MatmulSide {
 /// assert_eq!(y.to_vec::<f32>()?, [1.0, 2.0, 4.0, 6.0]);
 ///
 /// // The same matrix for a batch of two.
-/// let (batch, repeated) = (Layout::contiguous((2, 1, 2)), packed.layout().broadcast_as((2, 2, 2))?);
+/// let batch = Layout::contiguous((2, 1, 2));
+/// let repeated = packed.layout().broadcast_as((2, 2, 2))?;
 /// let inputs = [(&x, &batch).into(), packed.as_src_with(&repeated)];
 /// CpuStorage::apply_into(&Op::Matmul(op), &inputs, &mut y, &batch)?;
 /// assert_eq!(y.to_vec::<f32>()?, [1.0, 2.0, 4.0, 6.0]);
@@ -146,9 +147,9 @@ impl<S> PackedMatrix<S> {
     }
 
     /// Returns the matrix as an input of [`Op::Matmul`], through another layout of the copy:
-    /// usually a broadcast of [`layout`](Self::layout), or some of its batch. A layout that does not
-    /// take matrices as a whole (rows of them, or their transpose) gives the right product, but the
-    /// driver cannot use the packed form for it.
+    /// usually a broadcast of [`layout`](Self::layout), or some of its batch. A layout that does
+    /// not take matrices as a whole (rows of them, or their transpose) gives the right product, but
+    /// the driver cannot use the packed form for it.
     pub fn as_src_with<'a>(&'a self, layout: &'a Layout) -> Src<'a, S> {
         let (matrix, form) = (&self.matrix, self.form.as_ref());
         Src::Packed(PackedSrc { matrix, layout, form, shape: self.layout.shape(), side: self.side })

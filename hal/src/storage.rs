@@ -43,8 +43,9 @@ impl<S> Clone for Src<'_, S> {
 impl<S> Copy for Src<'_, S> {}
 
 impl<'a, S> Src<'a, S> {
-    /// Returns the storage and its layout, or `None` for [`InPlace`](Self::InPlace). Those of a packed
-    /// matrix are its elements, so a driver that knows no packed form need not tell it apart.
+    /// Returns the storage and its layout, or `None` for [`InPlace`](Self::InPlace). Those of a
+    /// packed matrix are its elements, so a driver that knows no packed form need not tell it
+    /// apart.
     pub fn storage(self) -> Option<(&'a S, &'a Layout)> {
         match self {
             Src::Storage(storage, layout) => Some((storage, layout)),
@@ -53,8 +54,8 @@ impl<'a, S> Src<'a, S> {
         }
     }
 
-    /// Replaces each storage by `f(storage)`; a packed matrix has two. A driver uses it to reach the storage that another
-    /// type wraps.
+    /// Replaces each storage by `f(storage)`; a packed matrix has two. A driver uses it to reach
+    /// the storage that another type wraps.
     ///
     /// # Errors
     /// The error of `f`.
@@ -270,11 +271,11 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Returns the form of a matrix, or of a batch of matrices, that makes products with it faster:
-    /// the elements of `shape`, which `self` consists of, packed as an operand of products like `op`.
-    /// [`PackedMatrix::new`](crate::PackedMatrix::new) calls this; a driver may implement it. Its
-    /// [`apply_into`](Self::apply_into) then finds the form in [`Src::Packed`] and checks that it has
-    /// the length that the shape needs. `None`, the default, is a driver that has no such form for
-    /// this dtype, shape and numerics: products use the elements.
+    /// the elements of `shape`, which `self` consists of, packed as an operand of products like
+    /// `op`. [`PackedMatrix::new`](crate::PackedMatrix::new) calls this; a driver may implement it.
+    /// Its [`apply_into`](Self::apply_into) then finds the form in [`Src::Packed`] and checks that
+    /// it has the length that the shape needs. `None`, the default, is a driver that has no such
+    /// form for this dtype, shape and numerics: products use the elements.
     ///
     /// # Errors
     /// `InvalidArgument` if `self` does not consist of the elements of `shape`; `OutOfMemory`.

@@ -28,8 +28,8 @@ pub struct Module {
     pub prelude: &'static str,
     /// The kernel source it includes, relative to `src`.
     pub source: &'static str,
-    /// An architecture, and the variant of it that this module is compiled for instead: `sm_90a` has
-    /// instructions that `sm_90` has not, because later cards do not run them.
+    /// An architecture, and the variant of it that this module is compiled for instead: `sm_90a`
+    /// has instructions that `sm_90` has not, because later cards do not run them.
     pub variant: Option<[&'static str; 2]>,
     /// Its kernels.
     pub instances: Vec<Instance>,

@@ -1,5 +1,5 @@
-//! Matrix products: the vendor's library, and with its time as their floor the portable kernel, block
-//! products, and block products whose right operand was packed before.
+//! Matrix products: the vendor's library, and with its time as their floor the portable kernel,
+//! block products, and block products whose right operand was packed before.
 
 use super::Rows;
 use crate::row::Row;

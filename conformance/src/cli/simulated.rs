@@ -182,8 +182,8 @@ impl Simulated {
         Ok(variables)
     }
 
-    /// Runs this program again with `--inside`, in an environment in which it finds the device, with
-    /// `threads` simulation threads. Returns whether it passed.
+    /// Runs this program again with `--inside`, in an environment in which it finds the device,
+    /// with `threads` simulation threads. Returns whether it passed.
     ///
     /// # Errors
     /// Fails if the simulator is not built or the program cannot be started.

@@ -3,9 +3,10 @@
 //!
 //! A device gives only the rounded result, so that is what is compared, and the error of rounding
 //! the exact value stands beside it. What a numerics adds to that error can be had all the same: an
-//! error d before rounding, small against the distance u of two values of the dtype, gives the other
-//! neighbour in a share |d|/u of results, and the square of the error then grows by d^2 on average.
-//! So the mean of the squares of the errors, less that of the nearest values, is the mean of d^2.
+//! error d before rounding, small against the distance u of two values of the dtype, gives the
+//! other neighbour in a share |d|/u of results, and the square of the error then grows by d^2 on
+//! average. So the mean of the squares of the errors, less that of the nearest values, is the mean
+//! of d^2.
 
 use super::bound::{Segments, Sum, digits};
 use super::inputs::{Inputs, Lines};

@@ -1,5 +1,5 @@
-//! The bounds of `docs/numerics.md` section 9 on the error of a product, before it is rounded to the
-//! dtype.
+//! The bounds of `docs/numerics.md` section 9 on the error of a product, before it is rounded to
+//! the dtype.
 
 use isobit_hal::{Matmul, Numerics};
 
@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_segments_step_is_of_its_largest_element() {
-        // 1 is 2^14 steps at two digits and 2^22 at three, because 2^15 and 2^23 are above the limits.
+        // 1 is 2^14 steps at two digits and 2^22 at three, because 2^15 and 2^23 are above the
+        // limits.
         for (digits, step) in [(2, -14), (3, -22)] {
             let of = |x: &[f64]| Segment::of(x, digits);
             let one = libm::scalbn(1.0, step);

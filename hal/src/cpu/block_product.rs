@@ -2,8 +2,8 @@
 //! segments, and the value of an exact sum. Sums of products of the integers are exact in f64 in
 //! any order, so the loops of `blocked` compute them.
 //!
-//! Integers in the loops wrap, although none does: a check for overflow would keep the compiler from
-//! vectorising a loop where such checks are on.
+//! Integers in the loops wrap, although none does: a check for overflow would keep the compiler
+//! from vectorising a loop where such checks are on.
 
 use super::blocked::{Line, MC, MR, NC, Panels, Scratch, Segment, Tiled};
 use super::element::Element;

@@ -32,7 +32,8 @@ pub struct RtcSource<'a> {
     pub text: &'a str,
     /// The name and the text of each header.
     pub headers: &'a [(&'a str, &'a str)],
-    /// Options appended to those of [`compile_options`]. One that names an architecture replaces it.
+    /// Options appended to those of [`compile_options`]. One that names an architecture replaces
+    /// it.
     pub options: &'a [&'a str],
 }
 

@@ -16,8 +16,8 @@ ISOBIT_FN u32 count_bits(u32 x) { return (u32)__popc((i32)x); }
 ISOBIT_FN u32 lowest_bit(u32 x) { return (u32)__ffs((i32)x) - 1; }
 #endif
 
-// A word of four bytes of two words. SELECT has a hexadecimal digit for each, the lowest first: 0 to
-// 3 for a byte of `low`, 4 to 7 for one of `high`.
+// A word of four bytes of two words. SELECT has a hexadecimal digit for each, the lowest first: 0
+// to 3 for a byte of `low`, 4 to 7 for one of `high`.
 template <u32 SELECT>
 ISOBIT_FN u32 permute_bytes(u32 low, u32 high) {
 #if defined(__CUDA_ARCH__)

@@ -29,8 +29,8 @@ impl Draw {
     }
 }
 
-/// A matrix in memory, with lines along k: rows of the left operand, columns of the right one. It is
-/// stored line after line or k after k.
+/// A matrix in memory, with lines along k: rows of the left operand, columns of the right one. It
+/// is stored line after line or k after k.
 #[derive(Debug)]
 pub(super) struct Operand {
     /// Of the left operand `[batch, m, k]`, of the right one `[batch, k, n]`.

@@ -1,5 +1,5 @@
-//! The elements of large operands. An element is a function of its line and its place in it, so that
-//! any layout can be filled in the order of memory, by many threads.
+//! The elements of large operands. An element is a function of its line and its place in it, so
+//! that any layout can be filled in the order of memory, by many threads.
 
 use isobit_hal::{DType, F8E4M3, WithDType, bf16, f16};
 use rand_xoshiro::Xoshiro256PlusPlus;

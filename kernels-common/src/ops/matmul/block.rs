@@ -268,8 +268,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         unsafe { launch.on(self.device, args) }
     }
 
-    /// Packs each matrix of an operand once, unless it is packed already: `which` is its place in the
-    /// strides of the batch.
+    /// Packs each matrix of an operand once, unless it is packed already: `which` is its place in
+    /// the strides of the batch.
     ///
     /// # Safety
     /// Every element of the operand must be allocated.

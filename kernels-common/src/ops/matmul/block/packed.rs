@@ -107,8 +107,8 @@ pub(crate) fn pack_matrix<R: GpuRuntime>(
         (0..matrices).step_by(most).try_for_each(|first| {
             let batch = [Dim { size: most.min(matrices - first), stride: [rows * cols] }];
             let (from, to) = (from.offset(dtype, first * rows * cols), form.ptr().at(DType::U8, first * bytes));
-            // SAFETY: the matrices are all elements of the storage, and the form has space for each of
-            // them.
+            // SAFETY: the matrices are all elements of the storage, and the form has space for each
+            // of them.
             unsafe { pack_lines(device, dtype, from, [lines, k], bytes, &IndexDims::from_slice(&batch), to) }
         })
     })?;

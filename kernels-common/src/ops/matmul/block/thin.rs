@@ -1,4 +1,5 @@
-//! Block products with few rows or few columns: the short operand is packed, the long one is read once.
+//! Block products with few rows or few columns: the short operand is packed, the long one is read
+//! once.
 
 use super::{Form, Lines, PACK_LINES, PACK_THREADS, SEGMENT, packed_bytes};
 use crate::args;
@@ -100,8 +101,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let products = Launch::linear(key(self.dtype, BLOCK_THIN), blocks, PACK_THREADS);
         let sums = Launch::linear(key(self.dtype, BLOCK_SUM), (sum_blocks * matrices) as u32, SUM_THREADS as u32);
         // SAFETY: the caller promises valid matrices; the thin operand is packed earlier in stream
-        // order, `values` has space for the values of every segment, and the memory of both returns to
-        // the pool afterwards.
+        // order, `values` has space for the values of every segment, and the memory of both returns
+        // to the pool afterwards.
         unsafe {
             products.on(self.device, args![long.ptr, rows_at, values_at, parameters])?;
             sums.on(self.device, args![thin.ptr, long.ptr, self.c.ptr, rows_at, values_at, parameters])

@@ -4,7 +4,7 @@
 //! The shape of a case contains the batch dimensions, `m`, `k` and `n`.
 
 use super::{Family, VendorCall};
-use crate::case::{Dist, LayoutKind, Params, Values};
+use crate::case::{Dist, LayoutKind, LayoutSpec, Params, Values};
 use crate::cells::Cell;
 use crate::compare::{Comparison, Product, compare_product};
 use crate::generate::{Draw, Drawn, Fixed, Plan, layout, values};
@@ -37,9 +37,13 @@ impl Family for MatmulFamily {
     }
 
     /// Products below the smallest number, of which the last gives the sum its sign, in a tile and
-    /// in a single row; for block products, subnormal numbers with large ones, and wide segments.
+    /// in a single row; for block products, subnormal numbers with large ones, wide segments, and
+    /// many segments in several tiles.
     fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
         if cell.numerics == Some(Numerics::Block) && nth >= 2 {
+            if nth >= 4 {
+                return many_segments(cell.dtypes[0], nth - 4);
+            }
             let subnormal = match cell.dtypes[0] {
                 DType::F32 | DType::BF16 => [(-149, -128), (100, 120)],
                 _ => [(-9, 6), (-6, 6)],
@@ -71,6 +75,31 @@ impl Family for MatmulFamily {
         let [lhs, rhs] = call.inputs.try_into().expect("a product has two inputs");
         let product = Product { batch: batch.iter().product(), m: *m, k: *k, n, lhs, rhs };
         compare_product(&product, call.dtype, call.got)
+    }
+}
+
+/// Block products of two tiles or more of any shape along m and n, and five segments along k, all
+/// ragged: one matrix, and a batch of two that shares the right operand, which only longer runs get
+/// to. Exponents have a range in which the mean of a segment is close to where it counts as wide, so
+/// many segments are wide and many are not, in any order.
+fn many_segments(dtype: DType, nth: u64) -> Option<Fixed> {
+    let [left, right] = match dtype {
+        DType::F32 => [(-60, -13), (-12, 35)],
+        DType::BF16 => [(-20, 3), (-3, 20)],
+        // These dtypes have too few exponents for both sides, if most results are to be finite.
+        DType::F16 => [(-24, 15), (-24, -10)],
+        _ => [(-9, 7), (-9, -4)],
+    };
+    let exponents = [left, right].map(|(low, high)| Dist::Exponents { low, high });
+    let one = [130, 524, 133];
+    match nth {
+        0 => Some(Fixed::new(&one, &exponents)),
+        1 => {
+            let mut shared = LayoutSpec::contiguous(3);
+            shared.0[0].broadcast = true;
+            Some(Fixed { layout: Some((1, shared)), ..Fixed::new(&[2, one[0], one[1], one[2]], &exponents) })
+        }
+        _ => None,
     }
 }
 

@@ -14,8 +14,8 @@ pub struct Args {
     /// The device, such as cuda:0.
     #[arg(long, default_value = "cuda:0")]
     pub device: String,
-    /// Only rows whose name contains one of these, separated by commas. Rows with the prefix
-    /// `host_` measure host time.
+    /// Only rows whose name contains one of these, separated by commas, or for `=NAME` is that name.
+    /// Rows with the prefix `host_` measure host time.
     #[arg(long, value_delimiter = ',')]
     pub ops: Vec<String>,
     /// Only these dtypes, separated by commas.
@@ -67,7 +67,8 @@ impl Args {
     /// Whether a row is selected.
     pub fn wants(&self, op: &str, dtype: &str) -> bool {
         let any = |list: &[String], fits: &dyn Fn(&str) -> bool| list.is_empty() || list.iter().any(|s| fits(s));
-        any(&self.ops, &|s| op.contains(s)) && any(&self.dtypes, &|s| s == dtype)
+        any(&self.ops, &|s| s.strip_prefix('=').map_or_else(|| op.contains(s), |name| op == name))
+            && any(&self.dtypes, &|s| s == dtype)
     }
 
     /// Returns the file that the rows are written to.

@@ -1,4 +1,5 @@
-// Thread and block positions and the block barrier, under the same names on every target.
+// Thread and block positions, and barriers, under the same names on every target: barrier() is one
+// of the block, team_barrier() one of 32 neighbours, which are of one warp on every target.
 #pragma once
 
 #include "device_lib/base.cuh"
@@ -41,6 +42,11 @@ ISOBIT_FN void barrier() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+ISOBIT_FN void team_barrier() {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
 #elif defined(__clang__)
 ISOBIT_FN u32 thread_x() { return __nvvm_read_ptx_sreg_tid_x(); }
 ISOBIT_FN u32 thread_y() { return __nvvm_read_ptx_sreg_tid_y(); }
@@ -53,6 +59,7 @@ ISOBIT_FN u32 grid_dim_z() { return __nvvm_read_ptx_sreg_nctaid_z(); }
 ISOBIT_FN u32 block_dim_x() { return __nvvm_read_ptx_sreg_ntid_x(); }
 ISOBIT_FN u32 block_dim_y() { return __nvvm_read_ptx_sreg_ntid_y(); }
 ISOBIT_FN void barrier() { __syncthreads(); }
+ISOBIT_FN void team_barrier() { __nvvm_bar_warp_sync(0xffffffffu); }
 #else
 ISOBIT_FN u32 thread_x() { return threadIdx.x; }
 ISOBIT_FN u32 thread_y() { return threadIdx.y; }
@@ -65,6 +72,7 @@ ISOBIT_FN u32 grid_dim_z() { return gridDim.z; }
 ISOBIT_FN u32 block_dim_x() { return blockDim.x; }
 ISOBIT_FN u32 block_dim_y() { return blockDim.y; }
 ISOBIT_FN void barrier() { __syncthreads(); }
+ISOBIT_FN void team_barrier() { __syncwarp(); }
 #endif
 
 } // namespace isobit

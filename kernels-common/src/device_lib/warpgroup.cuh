@@ -67,7 +67,6 @@ ISOBIT_FN u32 any_of_warp(u32 word) {
     return all;
 }
 
-ISOBIT_FN void warp_barrier() { asm volatile("bar.warp.sync 0xffffffff;" : : : "memory"); }
 // A barrier of some warps of a block: those that wait, and those that only arrive.
 template <u32 THREADS>
 ISOBIT_FN void part_barrier(u32 number) {

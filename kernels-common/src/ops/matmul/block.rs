@@ -199,7 +199,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     pub(super) unsafe fn block(self, digits: usize, packed: [Option<Form>; 2]) -> Result<()> {
         if !sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n)) {
             // SAFETY: the caller promises what is required.
-            return unsafe { self.thin(digits, packed) };
+            return unsafe { self.thin(packed) };
         }
         let enough = self.device.runtime().limits().multiprocessors as usize;
         let fills = |tile: &Tile| {
@@ -218,7 +218,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let each = scratch(packed[0], self.m).saturating_add(scratch(packed[1], self.n)).max(1);
         let all = each.saturating_mul(count(&self.batch));
         let most = sizes::MATMUL_SCRATCH.limit(all) / each;
-        self.in_parts(&|m, n| tile.blocks(m, n), most, &mut |part, [a, b]| {
+        // Of the product, and of packing either operand.
+        let blocks = |m: usize, n: usize| tile.blocks(m, n).max(pack_blocks(m.max(n), self.k));
+        self.in_parts(&blocks, most, &mut |part, [a, b]| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
             unsafe { part.launch_block(digits, tile, [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))]) }

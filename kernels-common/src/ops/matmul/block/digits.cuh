@@ -46,6 +46,9 @@ struct PackedMatrix {
     u8 *at;
     u32 groups, segments;
 };
+ISOBIT_FN PackedMatrix packed_matrix(u8 *at, u32 lines, u32 segments) {
+    return {at, (lines + CHUNK_LINES - 1) / CHUNK_LINES, segments};
+}
 ISOBIT_FN u64 part_of(const PackedMatrix &p, u32 group, u32 segment) { return (u64)segment * p.groups + group; }
 ISOBIT_FN u64 parts_of_level(const PackedMatrix &p) { return (u64)p.groups * p.segments; }
 template <u32 PLANES>

@@ -1,5 +1,5 @@
 // Packs an operand of a block product, for products that read it more than once: a block takes a
-// segment of 64 lines.
+// segment of 64 lines, and each team 8 of them.
 #include "device_lib/index.cuh"
 #include "ops/matmul/block/quantize.cuh"
 
@@ -20,66 +20,46 @@ static_assert(sizeof(BlockSide) == 240);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockSide, packed) == 40 && ISOBIT_OFFSET(BlockSide, line_blocks) == 48 &&
               ISOBIT_OFFSET(BlockSide, batch) == 72);
 
-// Writes a thread's digits to a part.
-template <u32 PLANES>
-ISOBIT_FN void store_digits(u8 *part, const DigitWords<PLANES> &words) {
-#pragma unroll
-    for (u32 c = 0; c < PACK_CHUNKS; c++)
-#pragma unroll
-        for (u32 plane = 0; plane < PLANES; plane++)
-            store((u32 *)(part + plane * PLANE_BYTES + chunk_place(c) + thread_x() % CHUNK_LINES * CHUNK_K),
-                  words.of[c][plane]);
-}
-
 template <typename T>
 ISOBIT_FN void matmul_pack(const T *from, u8 *packed, const BlockSide &p) {
     constexpr u32 PLANES = Digits<T>::COUNT;
-    __shared__ vector_detail::words4 shared_rows[PACK_ROWS<T> * sizeof(T) / 16];
+    __shared__ vector_detail::words4 shared_rows[PACK_BLOCK / TILE_TEAM][PACK_ELEMENTS<T> * sizeof(T) / 16];
     __shared__ PackShared shared;
     const u32 above = divide(block_x(), p.line_blocks), line_block = block_x() - above * p.line_blocks.size;
     const u32 batch = divide(above, p.all_segments), segment = above - batch * p.all_segments.size;
-    const PackedMatrix matrix{packed + batch * p.packed, (p.lines.lines + CHUNK_LINES - 1) / CHUNK_LINES,
-                              p.lines.segments};
+    const PackedMatrix matrix = packed_matrix(packed + batch * p.packed, p.lines.lines, p.lines.segments);
+    if (segment == 0 && line_block == 0 && thread_x() < PART_BYTES<PLANES> / 16)
+        store((u32 *)zeros_of<PLANES>(matrix) + thread_x() * 4, Pack<4, u32>{});
     const u64 k0 = (u64)segment * BLOCK_SEGMENT;
-    const u32 line0 = line_block * PACK_LINES;
+    const u32 team = thread_x() / TILE_TEAM, group = line_block * (PACK_LINES / CHUNK_LINES) + team;
+    if (group >= matrix.groups)
+        return;
+    const u32 line0 = group * CHUNK_LINES;
     from += offsets_of(p.batch, batch).at[0] + line0 * p.lines.line_stride + k0 * p.lines.k_stride;
     float x[PACK_EACH];
-    const auto first =
-        quantize_lines<PLANES>(x, shared, (T *)shared_rows, from, p.lines, p.lines.lines - line0, p.lines.k - k0);
+    read_lines(x, (T *)shared_rows[team], from, p.lines, p.lines.lines - line0, p.lines.k - k0);
+    const auto first = quantize<PLANES>(x, shared);
 
-    const u32 line = line_of_thread(), group = (line0 + line) / CHUNK_LINES;
-    const bool exists = group < matrix.groups, leads = thread_x() / CHUNK_LINES % PACK_TEAM == 0;
+    const u32 line = line_of_thread();
     const u64 part = part_of(matrix, group, segment), at_line = part * CHUNK_LINES + line % CHUNK_LINES;
-    if (exists)
-        store_digits<PLANES>(parts_of<PLANES>(matrix, 0) + part * PART_BYTES<PLANES>, first.words);
+    store_digits<PLANES>(parts_of<PLANES>(matrix, 0) + part * PART_BYTES<PLANES>, first.words);
+    const bool leads = member_of_thread() == 0;
     if (leads) {
         const i32 step = first.step.step;
         const bool far = step < -60 || step > 60;
         shared.flags[line] = (first.wide ? PART_WIDE : 0) | (first.special ? PART_SPECIAL : 0) | (far ? PART_FAR : 0);
-        if (exists) {
-            scales_of<PLANES>(matrix, 0)[at_line] = first.special || far ? 0.0f : power_of_two(step);
-            steps_of<PLANES>(matrix, 0)[at_line] = first.special ? SPECIAL_STEP : step;
-            steps_of<PLANES>(matrix, 1)[at_line] = 0;
-        }
+        scales_of<PLANES>(matrix, 0)[at_line] = first.special || far ? 0.0f : power_of_two(step);
+        steps_of<PLANES>(matrix, 0)[at_line] = first.special ? SPECIAL_STEP : step;
+        steps_of<PLANES>(matrix, 1)[at_line] = 0;
     }
-    if (segment == 0 && line_block == 0 && thread_x() < PART_BYTES<PLANES> / 16)
-        store((u32 *)zeros_of<PLANES>(matrix) + thread_x() * 4, Pack<4, u32>{});
-    barrier();
-    u32 flags = 0, of_block = 0;
-#pragma unroll
-    for (u32 i = 0; i < CHUNK_LINES; i++)
-        flags |= shared.flags[line / CHUNK_LINES * CHUNK_LINES + i];
-    if (exists && thread_x() % TILE_TEAM == 0)
+    team_barrier();
+    const u32 flags = flags_of_team(shared);
+    if (thread_x() % TILE_TEAM == 0)
         flags_of<PLANES>(matrix)[part] = flags;
-#pragma unroll 8
-    for (u32 i = 0; i < PACK_LINES; i++)
-        of_block |= shared.flags[i];
-    if ((of_block & PART_WIDE) == 0)
+    if ((flags & PART_WIDE) == 0)
         return;
     Step step;
     const auto second = quantize_rests<PLANES>(step, x, shared, first);
-    if ((flags & PART_WIDE) == 0)
-        return;
     if (leads)
         steps_of<PLANES>(matrix, 1)[at_line] = step.step;
     store_digits<PLANES>(parts_of<PLANES>(matrix, 1) + part * PART_BYTES<PLANES>, second);

@@ -1,5 +1,5 @@
-// How a block of threads reads a segment of 64 lines and makes integers of it: each thread has two
-// chunks of one line, 32 elements.
+// How teams of threads read a segment of 8 lines and make integers of it: each thread has two
+// chunks of one line, 32 elements. Teams do not wait for each other.
 #pragma once
 
 #include "ops/matmul/block/digits.cuh"
@@ -23,19 +23,31 @@ ISOBIT_CONST u32 PACK_BLOCK = 256, PACK_LINES = 64;
 ISOBIT_CONST u32 PACK_TEAM = 4, PACK_CHUNKS = 2, PACK_EACH = PACK_CHUNKS * CHUNK_K;
 static_assert(PACK_BLOCK == PACK_LINES * PACK_TEAM && BLOCK_SEGMENT == PACK_TEAM * PACK_EACH);
 
-// What the threads of a line find out together.
+// What the four threads of a line tell each other: the largest element, later the sum of sizes; the
+// sum of scaled values; and how many are not zero. They are of one team, so no other team waits.
 struct PackShared {
-    u32 largest[PACK_BLOCK];
-    u32 sums[PACK_BLOCK];
-    u32 counts[PACK_BLOCK];
-    u32 flags[PACK_LINES];
+    alignas(16) u32 largest[PACK_BLOCK];
+    alignas(16) u32 sums[PACK_BLOCK];
+    alignas(16) u32 counts[PACK_BLOCK];
+    alignas(16) u32 flags[PACK_LINES];
 };
 
-// The line of a thread among those of the block. Eight neighbours have eight lines.
+// The line of a thread among those of the block, and its number among the threads of the line.
+// Eight neighbours have eight lines.
 ISOBIT_FN u32 line_of_thread() { return thread_x() / TILE_TEAM * CHUNK_LINES + thread_x() % CHUNK_LINES; }
-// The index in PackShared of member `i` of this thread's line.
-ISOBIT_FN u32 member_of_line(u32 i) {
-    return thread_x() / TILE_TEAM * TILE_TEAM + thread_x() % CHUNK_LINES + i * CHUNK_LINES;
+ISOBIT_FN u32 member_of_thread() { return thread_x() / CHUNK_LINES % PACK_TEAM; }
+// Where a thread tells something: the members of a line are neighbours.
+ISOBIT_FN u32 place_of_thread() { return line_of_thread() * PACK_TEAM + member_of_thread(); }
+// What the members of this thread's line have told before a barrier of the team.
+template <typename V>
+ISOBIT_FN Pack<4, V> told_by_line(const V *shared) {
+    return load<4>(shared + line_of_thread() * PACK_TEAM);
+}
+// All bits that the lines of this thread's team have set.
+ISOBIT_FN u32 flags_of_team(const PackShared &shared) {
+    const u32 *flags = shared.flags + line_of_thread() / CHUNK_LINES * CHUNK_LINES;
+    const Pack<4, u32> low = load<4>(flags), high = load<4>(flags + 4);
+    return low.v[0] | low.v[1] | low.v[2] | low.v[3] | high.v[0] | high.v[1] | high.v[2] | high.v[3];
 }
 
 // The largest bits of all threads of a line, without signs.
@@ -46,13 +58,12 @@ ISOBIT_FN u32 largest_of_line(u32 (&shared)[PACK_BLOCK], const float (&x)[PACK_E
         const u32 bits = to_bits(x[i]) & 0x7fffffffu;
         largest = bits > largest ? bits : largest;
     }
-    shared[thread_x()] = largest;
-    barrier();
+    shared[place_of_thread()] = largest;
+    team_barrier();
+    const Pack<4, u32> all = told_by_line(shared);
 #pragma unroll
-    for (u32 i = 0; i < PACK_TEAM; i++) {
-        const u32 other = shared[member_of_line(i)];
-        largest = other > largest ? other : largest;
-    }
+    for (u32 i = 0; i < PACK_TEAM; i++)
+        largest = all.v[i] > largest ? all.v[i] : largest;
     return largest;
 }
 
@@ -77,115 +88,133 @@ ISOBIT_FN Step step_of(u32 largest) {
     return {step, power_of_two(-step > 127 ? 127 : -step), power_of_two(-step > 127 ? -step - 127 : 0)};
 }
 
-// The nearest integer of a scaled value as an unsigned word: the integer plus 0x80 in every digit,
-// and its size. Additions to numbers with units of 1 round, ties to even.
-struct Nearest {
-    u32 biased, size;
-};
+// The nearest integer of a scaled value, ties to even, as an unsigned word: the integer plus 0x80
+// in every digit. Bytes above the digits do not count. Additions to numbers with units of 1 round,
+// and both are even, so that ties stay where they are. Three digits are more than the integers that
+// such an addition can have, so the upper two are found first, and what remains is exact.
 template <u32 PLANES>
-ISOBIT_FN Nearest nearest_of(float scaled) {
-    const u32 size = to_bits(abs(scaled) + 8388608.0f) & 0x007fffffu;
+ISOBIT_FN u32 biased_integer(float scaled) {
     if constexpr (PLANES == 2)
-        // An even number of units, so that ties stay where they are; the bits above the second
-        // byte do not count.
-        return {to_bits(scaled + 12615808.0f), size};
-    else
-        return {0x808080u + (scaled < 0 ? 0u - size : size), size};
+        return to_bits(scaled + 12615808.0f);
+    constexpr float HIGH = 12582912.0f + 0x4080, LOW = 12582912.0f + 0x80;
+    const float high = fma(scaled, 0.00390625f, HIGH);
+    return (to_bits(high) << 8) + to_bits(fma(high - HIGH, -256.0f, scaled) + LOW);
 }
 
-// The digits of a thread's integers, which are biased words, in the order of a part.
+// The digits of a thread's integers, which are biased words, in the order of a part; 0 unless the
+// integers exist.
 template <u32 PLANES>
 struct DigitWords {
     Pack<4, u32> of[PACK_CHUNKS][PLANES];
 };
 template <u32 PLANES>
-ISOBIT_FN DigitWords<PLANES> digits_of(const u32 (&biased)[PACK_EACH]) {
+ISOBIT_FN DigitWords<PLANES> digits_of(const u32 (&biased)[PACK_EACH], bool exist = true) {
     DigitWords<PLANES> words;
+    const u32 mask = exist ? ~0u : 0;
 #pragma unroll
     for (u32 c = 0; c < PACK_CHUNKS; c++)
 #pragma unroll
         for (u32 quad = 0; quad < CHUNK_K / 4; quad++) {
             const u32 *x = biased + c * CHUNK_K + quad * 4;
             const u32 low = permute_bytes<0x5140>(x[0], x[1]), low2 = permute_bytes<0x5140>(x[2], x[3]);
-            words.of[c][PLANES - 1].v[quad] = permute_bytes<0x5410>(low, low2) ^ 0x80808080u;
-            words.of[c][PLANES - 2].v[quad] = permute_bytes<0x7632>(low, low2) ^ 0x80808080u;
+            words.of[c][PLANES - 1].v[quad] = (permute_bytes<0x5410>(low, low2) ^ 0x80808080u) & mask;
+            words.of[c][PLANES - 2].v[quad] = (permute_bytes<0x7632>(low, low2) ^ 0x80808080u) & mask;
             if constexpr (PLANES == 3) {
                 const u32 high = permute_bytes<0x6262>(x[0], x[1]), high2 = permute_bytes<0x6262>(x[2], x[3]);
-                words.of[c][0].v[quad] = permute_bytes<0x5410>(high, high2) ^ 0x80808080u;
+                words.of[c][0].v[quad] = (permute_bytes<0x5410>(high, high2) ^ 0x80808080u) & mask;
             }
         }
     return words;
 }
 // Where the words of chunk `c` of a thread lie in a plane.
-ISOBIT_FN u32 chunk_place(u32 c) { return (c * PACK_TEAM + thread_x() / CHUNK_LINES % PACK_TEAM) * CHUNK_BYTES; }
+ISOBIT_FN u32 chunk_place(u32 c) { return (c * PACK_TEAM + member_of_thread()) * CHUNK_BYTES; }
+
+// Writes a thread's digits to a part.
+template <u32 PLANES>
+ISOBIT_FN void store_digits(u8 *part, const DigitWords<PLANES> &words) {
+#pragma unroll
+    for (u32 c = 0; c < PACK_CHUNKS; c++)
+#pragma unroll
+        for (u32 plane = 0; plane < PLANES; plane++)
+            store((u32 *)(part + plane * PLANE_BYTES + chunk_place(c) + thread_x() % CHUNK_LINES * CHUNK_K),
+                  words.of[c][plane]);
+}
 
 // Elements of a line that a thread loads at once.
 template <typename T>
 ISOBIT_CONST u32 PACK_VECTOR = 16 / sizeof(T);
 
-// A thread's elements, of lines along which memory runs. Those that do not exist are 0.
+// Elements of a segment of 8 lines in the shared memory of a team, as rows of the same k. Rows have
+// a gap after each 16 of them, so that the chunks of a line lie in different banks.
 template <typename T>
-ISOBIT_FN void read_along_k(float (&x)[PACK_EACH], const T *from, const BlockLines &p, u32 lines, u64 length) {
-    const u32 line = line_of_thread();
-    const u32 chunk = thread_x() / CHUNK_LINES % PACK_TEAM;
+ISOBIT_CONST u32 PACK_GAP = (CHUNK_LINES * sizeof(T) < 16 ? 16 : CHUNK_LINES * sizeof(T)) / sizeof(T);
+template <typename T>
+ISOBIT_CONST u32 PACK_ELEMENTS = BLOCK_SEGMENT * CHUNK_LINES + BLOCK_SEGMENT / CHUNK_K * PACK_GAP<T>;
+template <typename T>
+ISOBIT_FN u32 row_place(u32 k) {
+    return k * CHUNK_LINES + k / CHUNK_K * PACK_GAP<T>;
+}
+
+// Copies them. Those that do not exist are 0. Addresses are added up step by step, because a
+// compiler that knows them all at once keeps them in registers.
+template <typename T>
+ISOBIT_FN void copy_lines(T *rows, const T *from, const BlockLines &p, u32 lines, u64 length) {
+    constexpr u32 VECTOR = PACK_VECTOR<T> < CHUNK_LINES ? PACK_VECTOR<T> : CHUNK_LINES;
+    const u32 lane = thread_x() % TILE_TEAM;
+    if (p.vectors != 0 && p.k_stride > p.line_stride && lines >= CHUNK_LINES) {
+        constexpr u32 IN_ROW = CHUNK_LINES / VECTOR, AT_ONCE = TILE_TEAM / IN_ROW;
+        const u32 row = lane / IN_ROW, line = lane % IN_ROW * VECTOR;
+        from += row * p.k_stride + line;
 #pragma unroll
-    for (u32 c = 0; c < PACK_CHUNKS; c++) {
-        const u32 k = (c * PACK_TEAM + chunk) * CHUNK_K;
-        const T *at = from + line * p.line_stride + k * p.k_stride;
-        if (p.vectors != 0 && line < lines && k + CHUNK_K <= length) {
+        for (u32 k = 0; k < BLOCK_SEGMENT; k += AT_ONCE) {
+            Pack<(int)VECTOR, T> some{};
+            if (row + k < length)
+                some = load<(int)VECTOR>(from);
+            store(rows + row_place<T>(row + k) + line, some);
+            from += AT_ONCE * p.k_stride;
+        }
+        return;
+    }
+    constexpr u32 AT_ONCE = TILE_TEAM / CHUNK_LINES;
+    const u32 line = lane % CHUNK_LINES, row = lane / CHUNK_LINES;
+    from += line * p.line_stride + row * p.k_stride;
+#pragma unroll 4
+    for (u32 k = row; k < BLOCK_SEGMENT; k += AT_ONCE) {
+        rows[row_place<T>(k) + line] = line < lines && k < length ? *from : T{};
+        from += AT_ONCE * p.k_stride;
+    }
+}
+
+// Reads a segment of the 8 lines of a team from `from` on: straight from memory where it runs along
+// the lines, else through `rows`. All threads of the team must call it together.
+template <typename T>
+ISOBIT_FN void read_lines(float (&x)[PACK_EACH], T *rows, const T *from, const BlockLines &p, u32 lines, u64 length) {
+    const u32 line = thread_x() % CHUNK_LINES;
+    if (p.vectors != 0 && p.k_stride <= p.line_stride && length >= BLOCK_SEGMENT) {
+        from += line * p.line_stride + member_of_thread() * CHUNK_K;
+#pragma unroll
+        for (u32 c = 0; c < PACK_CHUNKS; c++)
 #pragma unroll
             for (u32 i = 0; i < CHUNK_K; i += PACK_VECTOR<T>) {
-                const Pack<(int)PACK_VECTOR<T>, T> some = load<(int)PACK_VECTOR<T>>(at + i);
+                Pack<(int)PACK_VECTOR<T>, T> some{};
+                if (line < lines)
+                    some = load<(int)PACK_VECTOR<T>>(from + c * PACK_TEAM * CHUNK_K + i);
 #pragma unroll
                 for (u32 e = 0; e < PACK_VECTOR<T>; e++)
                     x[c * CHUNK_K + i + e] = to_compute(some.v[e]);
             }
-            continue;
-        }
+        return;
+    }
+    team_barrier();
+    copy_lines(rows, from, p, lines, length);
+    team_barrier();
+#pragma unroll
+    for (u32 c = 0; c < PACK_CHUNKS; c++) {
+        const T *at = rows + row_place<T>((c * PACK_TEAM + member_of_thread()) * CHUNK_K) + line;
 #pragma unroll
         for (u32 i = 0; i < CHUNK_K; i++)
-            x[c * CHUNK_K + i] = line < lines && k + i < length ? to_compute(at[i * p.k_stride]) : 0.0f;
+            x[c * CHUNK_K + i] = to_compute(at[i * CHUNK_LINES]);
     }
-}
-
-// The same where memory runs along other lines, through `rows` in shared memory. Rows of 64 lines
-// have a gap after each 16 of them, so that chunks of a warp lie in different banks.
-template <typename T>
-ISOBIT_CONST u32 PACK_GAP = (CHUNK_LINES * sizeof(T) < 16 ? 16 : CHUNK_LINES * sizeof(T)) / sizeof(T);
-template <typename T>
-ISOBIT_CONST u32 PACK_ROWS = BLOCK_SEGMENT * PACK_LINES + BLOCK_SEGMENT / CHUNK_K * PACK_GAP<T>;
-template <typename T>
-ISOBIT_FN u32 row_place(u32 k) {
-    return k * PACK_LINES + k / CHUNK_K * PACK_GAP<T>;
-}
-template <typename T>
-ISOBIT_FN void read_along_lines(float (&x)[PACK_EACH], T *rows, const T *from, const BlockLines &p, u32 lines,
-                                u64 length) {
-    constexpr u32 VECTOR = PACK_VECTOR<T>, IN_ROW = PACK_LINES / VECTOR;
-    if (p.vectors != 0 && lines >= PACK_LINES) {
-        const u32 row = thread_x() / IN_ROW, line = thread_x() % IN_ROW * VECTOR;
-#pragma unroll
-        for (u32 k = row; k < BLOCK_SEGMENT; k += PACK_BLOCK / IN_ROW) {
-            Pack<(int)VECTOR, T> some{};
-            if (k < length)
-                some = load<(int)VECTOR>(from + line + k * p.k_stride);
-            store(rows + row_place<T>(k) + line, some);
-        }
-    } else {
-        const u32 line = thread_x() % PACK_LINES;
-#pragma unroll 4
-        for (u32 k = thread_x() / PACK_LINES; k < BLOCK_SEGMENT; k += PACK_TEAM)
-            rows[row_place<T>(k) + line] =
-                line < lines && k < length ? from[line * p.line_stride + k * p.k_stride] : T{};
-    }
-    barrier();
-    const u32 line = line_of_thread();
-    const u32 chunk = thread_x() / CHUNK_LINES % PACK_TEAM;
-#pragma unroll
-    for (u32 c = 0; c < PACK_CHUNKS; c++)
-#pragma unroll
-        for (u32 i = 0; i < CHUNK_K; i++)
-            x[c * CHUNK_K + i] = to_compute(rows[row_place<T>((c * PACK_TEAM + chunk) * CHUNK_K + i) + line]);
 }
 
 // A segment of a line as integers, of which each thread has its own.
@@ -197,27 +226,53 @@ struct Quantized {
     bool special, wide;
 };
 
-// What all threads of a line have together.
-ISOBIT_FN u32 sum_of_line(const u32 (&shared)[PACK_BLOCK]) {
-    u32 sum = 0;
-#pragma unroll
-    for (u32 i = 0; i < PACK_TEAM; i++)
-        sum += shared[member_of_line(i)];
-    return sum;
-}
+// The size of the integer of a value. It and what becomes of it share no intermediate result with
+// biased_integer(), because the compiler would keep those of all elements in registers until then.
+ISOBIT_FN float rounded_size(float x, float scale) { return fma(abs(x), scale, 8388608.0f) - 8388608.0f; }
 
-// The biased words of the nearest integers of scaled values, and the sum of their sizes.
+// The nearest integers of scaled values, and about the sum of their sizes.
 template <u32 PLANES>
-ISOBIT_FN u32 round_all(u32 (&biased)[PACK_EACH], const float (&x)[PACK_EACH], float scale) {
-    u32 sum = 0;
+ISOBIT_FN float round_all(u32 (&biased)[PACK_EACH], const float (&x)[PACK_EACH], float scale) {
+    float sum = 0;
 #pragma unroll
     for (u32 i = 0; i < PACK_EACH; i++) {
-        const Nearest nearest = nearest_of<PLANES>(x[i] * scale);
-        biased[i] = nearest.biased;
-        sum += nearest.size;
+        const float scaled = x[i] * scale;
+        biased[i] = biased_integer<PLANES>(scaled);
+        sum += abs(scaled);
     }
     return sum;
 }
+
+// Whether a line is wide: the sizes of its integers add up to less than so much for each element
+// that is not zero. `sum` is about that of the thread.
+template <u32 PLANES>
+ISOBIT_FN bool is_wide(PackShared &shared, const float (&x)[PACK_EACH], float scale, float sum) {
+    constexpr u32 BITS = PLANES == 2 ? 11 : 18;
+    shared.sums[place_of_thread()] = to_bits(sum);
+    team_barrier();
+    const Pack<4, u32> sums = told_by_line(shared.sums);
+    // Integers differ from scaled values by 1/2 at most, so the sums of 128 by 64, and the sum here
+    // by less than 2^-18 of it. Few lines are so close to the threshold that it must be exact.
+    constexpr float ENOUGH = (float)(BLOCK_SEGMENT << BITS) * 1.0009765625f;
+    const bool close =
+        from_bits(sums.v[0]) + from_bits(sums.v[1]) + from_bits(sums.v[2]) + from_bits(sums.v[3]) < ENOUGH;
+    u32 size = 0, count = 0;
+    if (close) {
+#pragma unroll
+        for (u32 i = 0; i < PACK_EACH; i++) {
+            size += (u32)rounded_size(x[i], scale);
+            count += x[i] != 0 ? 1 : 0;
+        }
+    }
+    shared.largest[place_of_thread()] = size;
+    shared.counts[place_of_thread()] = count;
+    team_barrier();
+    const Pack<4, u32> sizes = told_by_line(shared.largest), counts = told_by_line(shared.counts);
+    // The first sum is below 2^30, the second one below 2^26.
+    return close && sizes.v[0] + sizes.v[1] + sizes.v[2] + sizes.v[3] <
+                        (counts.v[0] + counts.v[1] + counts.v[2] + counts.v[3]) << BITS;
+}
+
 // The factor that takes a line's values to integers. If it is no f32, the values are brought
 // closer first, which is exact.
 ISOBIT_FN float scale_of(float (&x)[PACK_EACH], const Step &step) {
@@ -229,48 +284,32 @@ ISOBIT_FN float scale_of(float (&x)[PACK_EACH], const Step &step) {
     return step.first;
 }
 
-// Reads a segment of 64 lines from `from` on and makes the integers of the first level. `x` are the
-// elements afterwards, perhaps brought closer, and 0 in lines with an infinity or a NaN.
-template <u32 PLANES, typename T>
-ISOBIT_FN Quantized<PLANES> quantize_lines(float (&x)[PACK_EACH], PackShared &shared, T *rows, const T *from,
-                                           const BlockLines &p, u32 lines, u64 length) {
-    if (p.k_stride <= p.line_stride)
-        read_along_k(x, from, p, lines, length);
-    else
-        read_along_lines(x, rows, from, p, lines, length);
+// Makes the integers of the first level. `x` are the elements afterwards, perhaps brought closer.
+// All threads of the team must call it together.
+template <u32 PLANES>
+ISOBIT_FN Quantized<PLANES> quantize(float (&x)[PACK_EACH], PackShared &shared) {
     u32 largest = largest_of_line(shared.largest, x);
     const bool special = largest >= 0x7f800000u;
-    if (special) {
+    if (special)
         largest = 0;
-#pragma unroll
-        for (u32 i = 0; i < PACK_EACH; i++)
-            x[i] = 0;
-    }
     const Step step = step_of<PLANES>(largest);
     const float scale = scale_of(x, step);
-    u32 biased[PACK_EACH], count = 0;
-    const u32 sum = round_all<PLANES>(biased, x, scale);
-    const DigitWords<PLANES> words = digits_of<PLANES>(biased);
-#pragma unroll
-    for (u32 i = 0; i < PACK_EACH; i++)
-        count += x[i] != 0 ? 1 : 0;
-    shared.sums[thread_x()] = sum;
-    shared.counts[thread_x()] = count;
-    barrier();
-    // The sum is below 2^30 and the threshold below 2^26.
-    const u32 threshold = sum_of_line(shared.counts) << (PLANES == 2 ? 11 : 18);
-    return {words, step, special, !special && sum_of_line(shared.sums) < threshold};
+    u32 biased[PACK_EACH];
+    const float sum = round_all<PLANES>(biased, x, scale);
+    // A line with an infinity or a NaN has the integers 0, and is not wide.
+    const DigitWords<PLANES> words = digits_of<PLANES>(biased, !special);
+    return {words, step, special, is_wide<PLANES>(shared, x, scale, special ? from_bits(0x7f800000u) : sum)};
 }
 
 // The second level: what remains of the elements of wide lines, which `x` becomes, as integers. All
-// threads of the block must call it together, after a barrier.
+// threads of the team must call it together.
 template <u32 PLANES>
 ISOBIT_FN DigitWords<PLANES> quantize_rests(Step &step, float (&x)[PACK_EACH], PackShared &shared,
                                             const Quantized<PLANES> &first) {
 #pragma unroll
     for (u32 i = 0; i < PACK_EACH; i++) {
-        const float scaled = x[i] * first.step.first;
-        x[i] = first.wide ? scaled - rint(scaled) : 0;
+        const float scale = first.step.first, rest = fma(abs(x[i]), scale, -rounded_size(x[i], scale));
+        x[i] = !first.wide ? 0 : x[i] < 0 ? -rest : rest;
     }
     step = step_of<PLANES>(largest_of_line(shared.largest, x));
     u32 biased[PACK_EACH];

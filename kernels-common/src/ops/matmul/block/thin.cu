@@ -1,7 +1,8 @@
 // Block products with few rows or few columns. Packing the long operand would take as long as
-// reading it three times, so it is not packed: a block makes integers of a segment of 64 of its
-// lines in registers, and multiplies them by all lines of the thin operand, which is packed. The
-// values of segments, one float for each result, are added in order by a second kernel.
+// reading it three times, so a block makes integers of a segment of its lines, 64 at a time, in
+// registers, unless they are packed already, and multiplies them by the same segment of all lines
+// of the thin operand, its *rows*, whose integers are in shared memory. Teams do not wait for each
+// other. The values of segments, one float for each result, are added in order by a second kernel.
 #include "device_lib/index.cuh"
 #include "ops/matmul/block/chain.cuh"
 #include "ops/matmul/block/quantize.cuh"
@@ -10,69 +11,185 @@ namespace isobit {
 
 // The host's `Thin` in matmul/block/thin.rs.
 struct BlockThin {
-    // The long operand.
-    BlockLines lines;
-    // Lines of the thin operand, and whether it is the right one.
-    u32 rows, is_right;
-    // Blocks of 64 lines, and of results.
-    Divisor line_blocks, all_segments, sum_blocks;
-    // Of the thin operand, and of results.
-    u64 row_stride, row_k_stride;
+    // The long operand, and the thin one, which is read element by element.
+    BlockLines lines, rows;
+    // Whether the thin operand is the right one, and how many times 64 lines a block takes.
+    u32 is_right, times;
+    // Such pieces of lines, and blocks of results.
+    Divisor pieces, all_segments, sum_blocks;
     u64 result_row, result_line;
-    // Bytes of a packed thin matrix, and of the values of a matrix.
-    u64 packed, values;
-    // Of the thin operand, the long one and the results, and the numbers of packed matrices.
-    Index<4> batch;
+    // Bytes of a packed thin matrix and of a packed long one, 0 if they are not packed, and of the
+    // values of a matrix.
+    u64 packed_rows, packed_lines, values;
+    // Of the thin operand, the long one and the results, and the numbers of packed matrices: thin
+    // ones, and long ones.
+    Index<5> batch;
 };
 
 // Must match ops/matmul/block/thin.rs.
-static_assert(sizeof(BlockThin) == 496);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockThin, rows) == 40 && ISOBIT_OFFSET(BlockThin, line_blocks) == 48 &&
-              ISOBIT_OFFSET(BlockThin, row_stride) == 88 && ISOBIT_OFFSET(BlockThin, batch) == 136);
+static_assert(sizeof(BlockThin) == 592);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockThin, is_right) == 80 && ISOBIT_OFFSET(BlockThin, pieces) == 88 &&
+              ISOBIT_OFFSET(BlockThin, result_row) == 128 && ISOBIT_OFFSET(BlockThin, batch) == 168);
 
-// Which levels are multiplied: of the thin and of the long operand.
+// Which levels are multiplied: both first ones, the second one of rows, or that of lines.
 ISOBIT_CONST u32 THIN_PASSES = 3, PASS_FIRST = 0, PASS_ROWS = 1, PASS_LINES = 2;
 
+// Flags of a group of lines or of rows in a segment: one of them is wide; one has a step with which
+// a value may be no f32, or an infinity or a NaN.
+ISOBIT_CONST u32 THIN_WIDE = 0x10000, THIN_APART = 0x20000;
+// The values of 8 lines and all rows in a segment are multiplied by 2^step at once if this is
+// exact: if none of the groups is apart. A value is 0 or from 1 to 2^55, so steps of lines and rows
+// from -63 to 35 make products from 2^-126 to 2^125.
+ISOBIT_FN bool is_apart(i32 step) { return step < -63 || step > 35; }
+// A line of a segment as the second kernel needs it if there are flags: its step, and whether its
+// group is wide.
+ISOBIT_FN u32 line_word(i32 step, u32 flags) { return ((u32)step & 0xffff) | (flags & THIN_WIDE); }
+ISOBIT_FN i32 step_of_word(u32 word) { return (i32)(word << 16) >> 16; }
+
 // The values of a matrix: of each pass and segment all rows, lines next to each other; then the
-// steps of all lines of each segment for both levels; then a word for each segment of 64 lines:
-// whether one is wide.
+// words of all lines of each segment for both levels; then those of all rows; then for each segment
+// the flags of its groups of lines, with those of rows.
 struct ThinValues {
     float *at;
-    u32 lines, rows, segments, line_blocks;
+    u32 lines, rows, segments;
 };
 ISOBIT_FN float *values_of(const ThinValues &v, u32 pass, u32 segment) {
     return v.at + ((u64)pass * v.segments + segment) * v.rows * v.lines;
 }
-ISOBIT_FN i32 *line_steps_of(const ThinValues &v, u32 level, u32 segment) {
-    return (i32 *)values_of(v, THIN_PASSES, 0) + ((u64)level * v.segments + segment) * v.lines;
+ISOBIT_FN u32 *line_words_of(const ThinValues &v, u32 level, u32 segment) {
+    return (u32 *)values_of(v, THIN_PASSES, 0) + ((u64)level * v.segments + segment) * v.lines;
 }
-ISOBIT_FN u32 *wide_of(const ThinValues &v, u32 segment) {
-    return (u32 *)line_steps_of(v, 2, 0) + (u64)segment * v.line_blocks;
+ISOBIT_FN u32 *row_words_of(const ThinValues &v, u32 level, u32 segment) {
+    return line_words_of(v, 2, 0) + ((u64)level * v.segments + segment) * v.rows;
+}
+ISOBIT_FN u32 *flags_of(const ThinValues &v, u32 segment) {
+    return row_words_of(v, 2, 0) + (u64)segment * ((v.lines + CHUNK_LINES - 1) / CHUNK_LINES);
 }
 ISOBIT_FN ThinValues thin_values(const BlockThin &p, u8 *values, u32 batch) {
-    return {(float *)(values + batch * p.values), p.lines.lines, p.rows, p.lines.segments, p.line_blocks.size};
+    return {(float *)(values + batch * p.values), p.lines.lines, p.rows.lines, p.lines.segments};
 }
 
-// Rows whose sums are added across threads at once.
-ISOBIT_CONST u32 ROWS_TOGETHER = PACK_BLOCK / PACK_LINES;
-
-// Multiplies all rows of a segment on one level by the digits that the block holds, and stores the
-// values.
+// A level of the rows of a segment. There are fewer than 16.
+ISOBIT_CONST u32 ROW_GROUPS = 2;
 template <u32 PLANES>
-ISOBIT_FN void multiply_rows(float *to, i32 (&sums)[ROWS_TOGETHER][WEIGHTS<PLANES>][PACK_BLOCK],
-                             const DigitWords<PLANES> &digits, const PackedMatrix &rows, u32 level, u32 segment,
-                             u32 count, u32 lines, u32 line0) {
+struct ThinRows {
+    alignas(16) u8 parts[ROW_GROUPS * PART_BYTES<PLANES>];
+    i32 steps[ROW_GROUPS * CHUNK_LINES];
+    // Of the groups of rows, and of all lines that a team has had.
+    u32 flags[ROW_GROUPS], of_lines[PACK_BLOCK / TILE_TEAM];
+};
+
+// The integers of a segment of a line that a thread has, and the flags of the lines of its team.
+template <u32 PLANES>
+struct ThinLine {
+    DigitWords<PLANES> words;
+    i32 step;
+    u32 flags;
+};
+// All threads of the team must call these together.
+ISOBIT_FN u32 flags_of_lines(PackShared &shared, i32 step, bool wide) {
+    if (member_of_thread() == 0)
+        shared.flags[line_of_thread()] = (wide ? THIN_WIDE : 0) | (is_apart(step) ? THIN_APART : 0);
+    team_barrier();
+    return flags_of_team(shared);
+}
+template <u32 PLANES>
+ISOBIT_FN ThinLine<PLANES> packed_line(PackShared &shared, const PackedMatrix &lines, u32 level, u32 segment,
+                                       u32 line) {
+    const u64 part = part_of(lines, line / CHUNK_LINES, segment);
+    const u8 *at = parts_of<PLANES>(lines, level) + part * PART_BYTES<PLANES> + line % CHUNK_LINES * CHUNK_K;
+    ThinLine<PLANES> own;
+#pragma unroll
+    for (u32 c = 0; c < PACK_CHUNKS; c++)
+#pragma unroll
+        for (u32 q = 0; q < PLANES; q++)
+            own.words.of[c][q] = load<4>((const u32 *)(at + q * PLANE_BYTES + chunk_place(c)));
+    own.step = steps_of<PLANES>(lines, level)[part * CHUNK_LINES + line % CHUNK_LINES];
+    own.flags = flags_of_lines(shared, own.step, (flags_of<PLANES>(lines)[part] & PART_WIDE) != 0);
+    return own;
+}
+// The same of elements.
+template <u32 PLANES>
+ISOBIT_FN ThinLine<PLANES> quantize_line(float (&x)[PACK_EACH], PackShared &shared, u32 level) {
+    const Quantized<PLANES> first = quantize<PLANES>(x, shared);
+    const i32 step = first.special ? SPECIAL_STEP : first.step.step;
+    const u32 flags = flags_of_lines(shared, step, first.wide);
+    if (level == 0)
+        return {first.words, step, flags};
+    Step second;
+    const DigitWords<PLANES> words = quantize_rests<PLANES>(second, x, shared, first);
+    return {words, second.step, flags};
+}
+
+// Copies a segment of all rows to shared memory, where elements that do not exist are 0.
+template <typename T>
+ISOBIT_FN void copy_rows(T *to, const T *from, const BlockLines &p, u64 length) {
+    const u32 k = thread_x() % BLOCK_SEGMENT, first = thread_x() / BLOCK_SEGMENT;
+    constexpr u32 AT_ONCE = PACK_BLOCK / BLOCK_SEGMENT;
+    from += k * p.k_stride + first * p.line_stride;
+#pragma unroll
+    for (u32 row = 0; row < ROW_GROUPS * CHUNK_LINES; row += AT_ONCE) {
+        to[(row + first) * BLOCK_SEGMENT + k] = row + first < p.lines && k < length ? *from : T{};
+        from += AT_ONCE * p.line_stride;
+    }
+}
+
+// Brings a level of the rows to shared memory, by one team for each group, from elements there or
+// from their packed form. If `to` is there, their words go there.
+template <typename T, u32 PLANES>
+ISOBIT_FN void prepare_rows(ThinRows<PLANES> &rows, PackShared &shared, u32 level, const T *elements,
+                            const PackedMatrix &packed, const BlockThin &p, u32 segment, u32 *to) {
+    const u32 row = line_of_thread(), group = thread_x() / TILE_TEAM;
+    if (group * CHUNK_LINES >= p.rows.lines)
+        return;
+    ThinLine<PLANES> own;
+    if (p.packed_rows != 0) {
+        // Of the second level only wide parts exist.
+        const bool second = level != 0 && (rows.flags[group] & THIN_WIDE) != 0;
+        own = packed_line<PLANES>(shared, packed, second ? 1 : 0, segment, row);
+    } else {
+        float x[PACK_EACH];
+#pragma unroll
+        for (u32 i = 0; i < PACK_EACH; i++)
+            x[i] = to_compute(elements[row * BLOCK_SEGMENT + (i / CHUNK_K * PACK_TEAM + member_of_thread()) * CHUNK_K +
+                                       i % CHUNK_K]);
+        own = quantize_line<PLANES>(x, shared, level);
+    }
+    store_digits<PLANES>(rows.parts + group * PART_BYTES<PLANES>, own.words);
+    if (thread_x() % TILE_TEAM == 0)
+        rows.flags[group] = own.flags;
+    if (member_of_thread() == 0)
+        rows.steps[row] = own.step;
+    if (to != nullptr && member_of_thread() == 0 && row < p.rows.lines)
+        to[row] = line_word(own.step, own.flags);
+}
+template <u32 PLANES>
+ISOBIT_FN u32 flags_of_rows(const ThinRows<PLANES> &rows) {
+    return rows.flags[0] | rows.flags[1];
+}
+
+// Rows whose sums are added across threads at once, and what a team needs of shared memory for
+// them.
+ISOBIT_CONST u32 ROWS_TOGETHER = PACK_TEAM;
+template <u32 PLANES>
+using ThinSums = i32[ROWS_TOGETHER][WEIGHTS<PLANES>][TILE_TEAM];
+
+// Multiplies all rows by the digits that the team holds, and stores the values, `scaled` by
+// 2^step or not. `line` is that of the thread in the matrix. Of the second level of rows
+// only wide groups have values.
+template <u32 PLANES>
+ISOBIT_FN void multiply_rows(float *to, ThinSums<PLANES> &sums, const ThinLine<PLANES> &own,
+                             const ThinRows<PLANES> &rows, bool only_wide, bool scaled, u32 count, u32 lines,
+                             u32 line) {
 #pragma unroll 1
     for (u32 row0 = 0; row0 < count; row0 += ROWS_TOGETHER) {
-        // Of the second level only wide parts exist.
-        const u64 group = part_of(rows, row0 / CHUNK_LINES, segment);
-        if (level != 0 && (flags_of<PLANES>(rows)[group] & PART_WIDE) == 0)
+        const u32 group = row0 / CHUNK_LINES;
+        if (only_wide && (rows.flags[group] & THIN_WIDE) == 0)
             continue;
-        barrier();
+        team_barrier();
 #pragma unroll 1
         for (u32 r = 0; r < ROWS_TOGETHER && row0 + r < count; r++) {
-            const u32 row = row0 + r;
-            const u8 *part = parts_of<PLANES>(rows, level) + group * PART_BYTES<PLANES> + row % CHUNK_LINES * CHUNK_K;
+            const u8 *part = rows.parts + group * PART_BYTES<PLANES> + (row0 + r) % CHUNK_LINES * CHUNK_K;
             i32 sum[WEIGHTS<PLANES>] = {};
 #pragma unroll
             for (u32 c = 0; c < PACK_CHUNKS; c++)
@@ -83,141 +200,202 @@ ISOBIT_FN void multiply_rows(float *to, i32 (&sums)[ROWS_TOGETHER][WEIGHTS<PLANE
                     for (u32 q = 0; q < PLANES; q++)
 #pragma unroll
                         for (u32 l = 0; l < 4; l++)
-                            sum[p + q] = dot4(sum[p + q], factors.v[l], digits.of[c][q].v[l]);
+                            sum[p + q] = dot4(sum[p + q], factors.v[l], own.words.of[c][q].v[l]);
                 }
 #pragma unroll
             for (u32 w = 0; w < WEIGHTS<PLANES>; w++)
-                sums[r][w][thread_x()] = sum[w];
+                sums[r][w][place_of_thread() % TILE_TEAM] = sum[w];
         }
-        barrier();
-        // Each thread takes one result of these rows.
-        const u32 r = thread_x() / PACK_LINES, line = thread_x() % PACK_LINES;
-        if (row0 + r >= count || line0 + line >= lines)
+        team_barrier();
+        // Each member of a line takes one of these rows.
+        const u32 r = member_of_thread();
+        if (row0 + r >= count || line >= lines)
             continue;
-        i32 all[WEIGHTS<PLANES>] = {};
+        i32 all[WEIGHTS<PLANES>];
 #pragma unroll
-        for (u32 w = 0; w < WEIGHTS<PLANES>; w++)
-#pragma unroll
-            for (u32 i = 0; i < PACK_TEAM; i++)
-                all[w] += sums[r][w][line / CHUNK_LINES * TILE_TEAM + line % CHUNK_LINES + i * CHUNK_LINES];
-        to[(u64)(row0 + r) * lines + line0 + line] = value_of<PLANES>(all);
+        for (u32 w = 0; w < WEIGHTS<PLANES>; w++) {
+            const Pack<4, i32> of_members = load<4>(sums[r][w] + line_of_thread() % CHUNK_LINES * PACK_TEAM);
+            all[w] = of_members.v[0] + of_members.v[1] + of_members.v[2] + of_members.v[3];
+        }
+        const float value = value_of<PLANES>(all);
+        to[(u64)(row0 + r) * lines + line] = scaled ? value * power_of_two(rows.steps[row0 + r] + own.step) : value;
     }
 }
 
 template <typename T>
-ISOBIT_FN void thin_values_of(const T *from, u8 *packed, u8 *values, const BlockThin &p) {
+ISOBIT_FN void thin_values_of(const T *thin, const T *from, u8 *packed_rows, u8 *packed_lines, u8 *values,
+                              const BlockThin &p) {
     constexpr u32 PLANES = Digits<T>::COUNT;
-    // Elements of lines, then sums.
-    using Sums = i32[ROWS_TOGETHER][WEIGHTS<PLANES>][PACK_BLOCK];
-    constexpr u32 ROW_BYTES = PACK_ROWS<T> * sizeof(T), BYTES = ROW_BYTES > sizeof(Sums) ? ROW_BYTES : sizeof(Sums);
-    __shared__ vector_detail::words4 shared_words[BYTES / 16];
+    // Elements of rows; then for each team those of lines, and in their place sums.
+    constexpr u32 LINE_BYTES = PACK_ELEMENTS<T> * sizeof(T), SUM_BYTES = sizeof(ThinSums<PLANES>);
+    constexpr u32 WORDS = (LINE_BYTES > SUM_BYTES ? LINE_BYTES : SUM_BYTES) / 16;
+    __shared__ vector_detail::words4 shared_words[PACK_BLOCK / TILE_TEAM][WORDS];
     __shared__ PackShared shared;
-    Sums &sums = *(Sums *)shared_words;
-    const u32 above = divide(block_x(), p.line_blocks), line_block = block_x() - above * p.line_blocks.size;
+    __shared__ ThinRows<PLANES> rows;
+    static_assert(sizeof(shared_words) >= ROW_GROUPS * CHUNK_LINES * BLOCK_SEGMENT * sizeof(T));
+    const u32 team = thread_x() / TILE_TEAM;
+    ThinSums<PLANES> &sums = *(ThinSums<PLANES> *)shared_words[team];
+    const u32 above = divide(block_x(), p.pieces), piece = block_x() - above * p.pieces.size;
     const u32 batch = divide(above, p.all_segments), segment = above - batch * p.all_segments.size;
-    const Offsets<4> at = offsets_of(p.batch, batch);
-    const PackedMatrix rows{packed + at.at[3] * p.packed, (p.rows + CHUNK_LINES - 1) / CHUNK_LINES, p.lines.segments};
+    const Offsets<5> at = offsets_of(p.batch, batch);
+    const PackedMatrix of_rows = packed_matrix(packed_rows + at.at[3] * p.packed_rows, p.rows.lines, p.rows.segments);
+    const PackedMatrix lines = packed_matrix(packed_lines + at.at[4] * p.packed_lines, p.lines.lines, p.lines.segments);
     const ThinValues to = thin_values(p, values, batch);
     const u64 k0 = (u64)segment * BLOCK_SEGMENT;
-    const u32 line0 = line_block * PACK_LINES, line = line_of_thread();
-    from += at.at[1] + line0 * p.lines.line_stride + k0 * p.lines.k_stride;
-    float x[PACK_EACH];
-    const auto first =
-        quantize_lines<PLANES>(x, shared, (T *)shared_words, from, p.lines, p.lines.lines - line0, p.lines.k - k0);
-    const bool leads = thread_x() / CHUNK_LINES % PACK_TEAM == 0 && line0 + line < p.lines.lines;
-    if (leads)
-        line_steps_of(to, 0, segment)[line0 + line] = first.special ? SPECIAL_STEP : first.step.step;
-    if (thread_x() / CHUNK_LINES % PACK_TEAM == 0)
-        shared.flags[line] = first.wide ? 1 : 0;
-    const auto multiply = [&](u32 pass, const DigitWords<PLANES> &digits) {
-        multiply_rows<PLANES>(values_of(to, pass, segment), sums, digits, rows, pass == PASS_ROWS ? 1 : 0, segment,
-                              p.rows, p.lines.lines, line0);
-    };
-    multiply(PASS_FIRST, first.words);
-    multiply(PASS_ROWS, first.words);
-    u32 wide = 0;
-#pragma unroll 8
-    for (u32 i = 0; i < PACK_LINES; i++)
-        wide |= shared.flags[i];
-    if (thread_x() == 0)
-        wide_of(to, segment)[line_block] = wide;
-    if (wide == 0)
-        return;
-    Step step;
-    const auto second = quantize_rests<PLANES>(step, x, shared, first);
-    if (leads)
-        line_steps_of(to, 1, segment)[line0 + line] = step.step;
-    multiply(PASS_LINES, second);
+    thin += at.at[0] + k0 * p.rows.k_stride;
+    from += at.at[1] + k0 * p.lines.k_stride;
+    if (thread_x() % TILE_TEAM == 0) {
+        rows.of_lines[team] = 0;
+        if (team < ROW_GROUPS)
+            rows.flags[team] = 0;
+    }
+#pragma unroll 1
+    for (u32 pass = 0; pass < THIN_PASSES; pass++) {
+        if (pass != PASS_FIRST) {
+            barrier();
+            u32 flags = 0;
+#pragma unroll
+            for (u32 i = 0; i < PACK_BLOCK / TILE_TEAM; i++)
+                flags |= rows.of_lines[i];
+            if (pass == PASS_ROWS)
+                flags = flags_of_rows(rows);
+            if ((flags & THIN_WIDE) == 0)
+                continue;
+        }
+        if (p.packed_rows == 0)
+            copy_rows((T *)shared_words, thin, p.rows, p.rows.k - k0);
+        barrier();
+        const u32 row_level = pass == PASS_ROWS ? 1 : 0, level = pass == PASS_LINES ? 1 : 0;
+        prepare_rows<T, PLANES>(rows, shared, row_level, (const T *)shared_words, of_rows, p, segment,
+                                piece == 0 ? row_words_of(to, row_level, segment) : nullptr);
+        barrier();
+#pragma unroll 1
+        for (u32 time = 0; time < p.times; time++) {
+            const u32 group = (piece * p.times + time) * (PACK_LINES / CHUNK_LINES) + team;
+            const u32 line = group * CHUNK_LINES + line_of_thread() % CHUNK_LINES;
+            if (group >= lines.groups)
+                break;
+            ThinLine<PLANES> own;
+            if (p.packed_lines != 0) {
+                // Of the second level only wide parts exist.
+                if (level != 0 && (flags_of<PLANES>(lines)[part_of(lines, group, segment)] & PART_WIDE) == 0)
+                    continue;
+                own = packed_line<PLANES>(shared, lines, level, segment, line);
+            } else {
+                const u32 line0 = group * CHUNK_LINES;
+                float x[PACK_EACH];
+                read_lines(x, (T *)shared_words[team], from + line0 * p.lines.line_stride, p.lines,
+                           p.lines.lines - line0, p.lines.k - k0);
+                own = quantize_line<PLANES>(x, shared, level);
+                if (level != 0 && (own.flags & THIN_WIDE) == 0)
+                    continue;
+            }
+            const u32 flags = own.flags | flags_of_rows(rows);
+            if (pass != PASS_ROWS && member_of_thread() == 0 && line < p.lines.lines)
+                line_words_of(to, level, segment)[line] = line_word(own.step, own.flags);
+            if (pass == PASS_FIRST && thread_x() % TILE_TEAM == 0) {
+                rows.of_lines[team] |= own.flags;
+                flags_of(to, segment)[group] = flags;
+            }
+            const bool scaled = (flags & THIN_APART) == 0;
+            multiply_rows<PLANES>(values_of(to, pass, segment), sums, own, rows, pass == PASS_ROWS,
+                                  pass == PASS_FIRST && scaled, p.rows.lines, p.lines.lines, line);
+        }
+    }
 }
 
-// Few threads per block, because there are few results.
-ISOBIT_CONST u32 SUM_BLOCK = 64;
+// Few threads per block, because there are few results. Each loads what it needs of so many
+// segments at once: additions in between would wait for every load.
+ISOBIT_CONST u32 SUM_BLOCK = 64, SUM_DEPTH = 16;
+
+// The sum of a result's values of all segments if there are no flags. `flags` become those that
+// there are.
+ISOBIT_FN float sum_of_scaled(u32 &flags, const ThinValues &from, u64 number, u32 line) {
+    const u64 value_step = (u64)from.rows * from.lines, flags_step = (from.lines + CHUNK_LINES - 1) / CHUNK_LINES;
+    const float *value_at = values_of(from, PASS_FIRST, 0) + number;
+    const u32 *flags_at = flags_of(from, 0) + line / CHUNK_LINES;
+    float result = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < from.segments; first += SUM_DEPTH) {
+        float added[SUM_DEPTH];
+        u32 some[SUM_DEPTH];
+#pragma unroll
+        for (u32 i = 0; i < SUM_DEPTH; i++) {
+            const bool exists = first + i < from.segments;
+            added[i] = exists ? *value_at : 0;
+            some[i] = exists ? *flags_at : 0;
+            value_at += value_step;
+            flags_at += flags_step;
+        }
+#pragma unroll
+        for (u32 i = 0; i < SUM_DEPTH; i++) {
+            result = result + added[i];
+            flags |= some[i];
+        }
+    }
+    return result;
+}
+// The same with flags. `special` tells whether there is an infinity or a NaN.
+ISOBIT_FN float sum_of_levels(bool &special, const ThinValues &from, u64 number, u32 row, u32 line, bool is_right) {
+    float result = 0;
+    special = false;
+#pragma unroll 1
+    for (u32 next = 0; next < THIN_PASSES; next++) {
+        // The second level of the left operand comes first.
+        const u32 pass = next == 0 ? PASS_FIRST : (next == 1) == is_right ? PASS_LINES : PASS_ROWS;
+#pragma unroll 1
+        for (u32 segment = 0; segment < from.segments; segment++) {
+            u32 row_word = row_words_of(from, 0, segment)[row], word = line_words_of(from, 0, segment)[line];
+            special |= step_of_word(row_word) == SPECIAL_STEP || step_of_word(word) == SPECIAL_STEP;
+            if (pass != PASS_FIRST && ((pass == PASS_ROWS ? row_word : word) & THIN_WIDE) == 0)
+                continue;
+            if (pass == PASS_ROWS)
+                row_word = row_words_of(from, 1, segment)[row];
+            if (pass == PASS_LINES)
+                word = line_words_of(from, 1, segment)[line];
+            const bool scaled = pass == PASS_FIRST && (flags_of(from, segment)[line / CHUNK_LINES] & THIN_APART) == 0;
+            const i32 step = scaled ? 0 : step_of_word(row_word) + step_of_word(word);
+            result = add_scaled(result, values_of(from, pass, segment)[number], step);
+        }
+    }
+    return result;
+}
 
 // Adds the values of all segments to each result, in the order of the definition.
 template <typename T>
-ISOBIT_FN void thin_sum(const T *thin, const T *lines, T *results, u8 *packed, u8 *values, const BlockThin &p) {
-    constexpr u32 PLANES = Digits<T>::COUNT;
+ISOBIT_FN void thin_sum(const T *thin, const T *lines, T *results, u8 *values, const BlockThin &p) {
     const u32 batch = divide(block_x(), p.sum_blocks);
     const u64 number = (u64)(block_x() - batch * p.sum_blocks.size) * SUM_BLOCK + thread_x();
-    if (number >= (u64)p.rows * p.lines.lines)
+    if (number >= (u64)p.rows.lines * p.lines.lines)
         return;
     const u32 row = (u32)(number / p.lines.lines), line = (u32)(number - (u64)row * p.lines.lines);
-    const Offsets<4> at = offsets_of(p.batch, batch);
-    const PackedMatrix rows{packed + at.at[3] * p.packed, (p.rows + CHUNK_LINES - 1) / CHUNK_LINES, p.lines.segments};
     const ThinValues from = thin_values(p, values, batch);
-    const u64 row_lines = (u64)rows.groups * CHUNK_LINES;
-    const u32 *row_flags = flags_of<PLANES>(rows) + row / CHUNK_LINES;
-    const u32 *line_wide = wide_of(from, 0) + line / PACK_LINES;
-    float result = 0;
+    u32 flags = 0;
     bool special = false;
-    // Whether a segment has the pass, and whether any has: most matrices have none.
-    u32 some_rows = 0, some_lines = 0;
-#pragma unroll 8
-    for (u32 segment = 0; segment < p.lines.segments; segment++) {
-        const i32 row_step = steps_of<PLANES>(rows, 0)[segment * row_lines + row];
-        const i32 line_step = line_steps_of(from, 0, segment)[line];
-        special |= row_step == SPECIAL_STEP || line_step == SPECIAL_STEP;
-        some_rows |= row_flags[(u64)segment * rows.groups] & PART_WIDE;
-        some_lines |= line_wide[(u64)segment * from.line_blocks];
-        result = add_scaled(result, values_of(from, PASS_FIRST, segment)[number], row_step + line_step);
-    }
-#pragma unroll 1
-    for (u32 next = 0; next < 2; next++) {
-        // The second level of the left operand comes first.
-        const u32 pass = (next == 0) == (p.is_right == 0) ? PASS_ROWS : PASS_LINES;
-        if ((pass == PASS_ROWS ? some_rows : some_lines) == 0)
-            continue;
-#pragma unroll 1
-        for (u32 segment = 0; segment < p.lines.segments; segment++) {
-            const bool there = pass == PASS_ROWS ? (row_flags[(u64)segment * rows.groups] & PART_WIDE) != 0
-                                                 : line_wide[(u64)segment * from.line_blocks] != 0;
-            if (!there)
-                continue;
-            const i32 row_step = steps_of<PLANES>(rows, pass == PASS_ROWS ? 1 : 0)[segment * row_lines + row];
-            const i32 line_step = line_steps_of(from, pass == PASS_LINES ? 1 : 0, segment)[line];
-            result = add_scaled(result, values_of(from, pass, segment)[number], row_step + line_step);
-        }
-    }
+    float result = sum_of_scaled(flags, from, number, line);
+    if (flags != 0)
+        result = sum_of_levels(special, from, number, row, line, p.is_right != 0);
     // A sum of nothing is +0, whichever passes there were.
     result = result + 0.0f;
+    const Offsets<5> at = offsets_of(p.batch, batch);
     if (special)
-        result = chain(thin + at.at[0] + row * p.row_stride, p.row_k_stride,
+        result = chain(thin + at.at[0] + row * p.rows.line_stride, p.rows.k_stride,
                        lines + at.at[1] + line * p.lines.line_stride, p.lines.k_stride, p.lines.k);
     results[at.at[2] + row * p.result_row + line * p.result_line] = from_compute<T>(result);
 }
 
 } // namespace isobit
 
-#define ISOBIT_MATMUL_THIN_VALUES(NAME, T, BLOCKS)                                                                             \
+#define ISOBIT_MATMUL_THIN_VALUES(NAME, T, BLOCKS)                                                                     \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL_RESIDENT(256, BLOCKS) NAME(const T *from, u8 *packed, u8 *values, const BlockThin p) {               \
-        thin_values_of(from, packed, values, p);                                                                       \
+    ISOBIT_KERNEL_RESIDENT(256, BLOCKS)                                                                                \
+    NAME(const T *thin, const T *from, u8 *packed_rows, u8 *packed_lines, u8 *values, const BlockThin p) {             \
+        thin_values_of(thin, from, packed_rows, packed_lines, values, p);                                              \
     }                                                                                                                  \
     }
 #define ISOBIT_MATMUL_THIN_SUM(NAME, T)                                                                                \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(64)                                                                                                  \
-    NAME(const T *thin, const T *lines, T *results, u8 *packed, u8 *values, const BlockThin p) {                       \
-        thin_sum(thin, lines, results, packed, values, p);                                                             \
+    ISOBIT_KERNEL(64) NAME(const T *thin, const T *lines, T *results, u8 *values, const BlockThin p) {                 \
+        thin_sum(thin, lines, results, values, p);                                                                     \
     }                                                                                                                  \
     }

@@ -52,10 +52,10 @@ struct TileSide {
 };
 
 ISOBIT_FN TileSide left_side(const BlockProduct &p, const BlockTile &tile, u8 *packed, u32 groups) {
-    return {{packed + tile.at.at[3] * p.a_packed, (p.m + CHUNK_LINES - 1) / CHUNK_LINES, p.segments}, tile.m * groups};
+    return {packed_matrix(packed + tile.at.at[3] * p.a_packed, p.m, p.segments), tile.m * groups};
 }
 ISOBIT_FN TileSide right_side(const BlockProduct &p, const BlockTile &tile, u8 *packed, u32 groups) {
-    return {{packed + tile.at.at[4] * p.b_packed, (p.n + CHUNK_LINES - 1) / CHUNK_LINES, p.segments}, tile.n * groups};
+    return {packed_matrix(packed + tile.at.at[4] * p.b_packed, p.n, p.segments), tile.n * groups};
 }
 
 // Whether a line has an infinity or a NaN.

@@ -117,7 +117,7 @@ ISOBIT_FN void bring_segments(u8 *shared, WarpgroupShared &control, u8 *a_packed
                     signal_arrive_expecting(control.filled + stage,
                                             (a_groups + b_groups) * (PART_BYTES<S::PLANES> + CHUNK_LINES * 4));
                 }
-                warp_barrier();
+                team_barrier();
                 u8 *to = shared + stage * S::SEGMENT;
                 u8 *scales = shared + S::SCALES_AT + step % S::SCALE_SLOTS * S::SCALES;
                 const bool wide = (flag & PART_WIDE) != 0;
@@ -136,7 +136,7 @@ ISOBIT_FN void bring_segments(u8 *shared, WarpgroupShared &control, u8 *a_packed
                 TELL_LAST | TELL_NOTHING | (((seen_a | seen_b) & PART_SPECIAL) != 0 ? TELL_SPECIAL : 0);
             signal_arrive(control.filled + stage);
         }
-        warp_barrier();
+        team_barrier();
         step++;
     }
 }
@@ -161,6 +161,25 @@ ISOBIT_FN void start_products(i32 (&sum)[WEIGHTS<S::PLANES>][N][4], const u8 *ro
                 products_start<false>(sum[w], from_a, from_b);
         }
     products_commit();
+}
+
+// Adds a segment to all results of a thread: `add(result, weights, row, column)` returns the sum,
+// where `row` is 0 or 1 and `column` the word of the column.
+template <typename S, u32 N, typename Add>
+ISOBIT_FN void add_all(float (&result)[N][4], const i32 (&sum)[WEIGHTS<S::PLANES>][N][4], const u32 *column_words,
+                       const Add &add) {
+#pragma unroll
+    for (u32 j = 0; j < N; j++) {
+        const Pack<2, u32> columns = load<2>(column_words + j * 8);
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+            i32 weights[WEIGHTS<S::PLANES>];
+#pragma unroll
+            for (u32 w = 0; w < WEIGHTS<S::PLANES>; w++)
+                weights[w] = sum[w][j][e];
+            result[j][e] = add(result[j][e], weights, e / 2, columns.v[e % 2]);
+        }
+    }
 }
 
 template <typename T>
@@ -212,7 +231,7 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
             const u8 *scales = shared + S::SCALES_AT + step % S::SCALE_SLOTS * S::SCALES;
             step++;
             if ((told & TELL_NOTHING) != 0) {
-                warp_barrier();
+                team_barrier();
                 if (thread % TILE_TEAM == 0)
                     signal_arrive(control.emptied + stage);
                 break;
@@ -224,42 +243,24 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
             part_arrive<PRODUCT_THREADS>(BARRIER_TURN + 1 - group);
             products_wait(sum);
             // Other lanes have read what was told.
-            warp_barrier();
+            team_barrier();
             if (thread % TILE_TEAM == 0)
                 signal_arrive(control.emptied + stage);
             const u32 *row_scales = (const u32 *)scales + line,
                       *column_scales = (const u32 *)scales + S::TILE_M + column;
             const u32 rows[2] = {row_scales[0], row_scales[8]};
-            const auto weights_of = [&](u32 j, u32 e, i32(&weights)[WEIGHTS<S::PLANES>]) {
-#pragma unroll
-                for (u32 w = 0; w < WEIGHTS<S::PLANES>; w++)
-                    weights[w] = sum[w][j][e];
-            };
+            using Weights = i32[WEIGHTS<S::PLANES>];
             if ((told & TELL_FAR) != 0) {
-#pragma unroll
-                for (u32 j = 0; j < N; j++) {
-                    const Pack<2, u32> columns = load<2>(column_scales + j * 8);
-#pragma unroll
-                    for (u32 e = 0; e < 4; e++) {
-                        i32 weights[WEIGHTS<S::PLANES>];
-                        weights_of(j, e, weights);
-                        result[j][e] = add_far<S::PLANES>(result[j][e], weights, (i32)(rows[e / 2] + columns.v[e % 2]));
-                    }
-                }
+                add_all<S>(result, sum, column_scales, [&](float to, const Weights &weights, u32 row, u32 step) {
+                    return add_far<S::PLANES>(to, weights, (i32)(rows[row] + step));
+                });
                 continue;
             }
-            const RowScale<S::PLANES> row[2] = {RowScale<S::PLANES>::of(from_bits(rows[0])),
-                                                RowScale<S::PLANES>::of(from_bits(rows[1]))};
-#pragma unroll
-            for (u32 j = 0; j < N; j++) {
-                const Pack<2, u32> columns = load<2>(column_scales + j * 8);
-#pragma unroll
-                for (u32 e = 0; e < 4; e++) {
-                    i32 weights[WEIGHTS<S::PLANES>];
-                    weights_of(j, e, weights);
-                    result[j][e] = add_near<S::PLANES>(result[j][e], weights, row[e / 2], from_bits(columns.v[e % 2]));
-                }
-            }
+            const RowScale<S::PLANES> row_scale[2] = {RowScale<S::PLANES>::of(from_bits(rows[0])),
+                                                      RowScale<S::PLANES>::of(from_bits(rows[1]))};
+            add_all<S>(result, sum, column_scales, [&](float to, const Weights &weights, u32 row, u32 scale) {
+                return add_near<S::PLANES>(to, weights, row_scale[row], from_bits(scale));
+            });
         }
 
         const BlockTile tile = block_tile(p, number);

@@ -14,8 +14,8 @@ pub struct Args {
     /// The device, such as cuda:0.
     #[arg(long, default_value = "cuda:0")]
     pub device: String,
-    /// Only rows whose name contains one of these, separated by commas, or for `=NAME` is that name.
-    /// Rows with the prefix `host_` measure host time.
+    /// Only rows whose name contains one of these, separated by commas, or for `=NAME` is that
+    /// name. Rows with the prefix `host_` measure host time.
     #[arg(long, value_delimiter = ',')]
     pub ops: Vec<String>,
     /// Only these dtypes, separated by commas.

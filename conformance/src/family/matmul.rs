@@ -80,8 +80,8 @@ impl Family for MatmulFamily {
 
 /// Block products of two tiles or more of any shape along m and n, and five segments along k, all
 /// ragged: one matrix, and a batch of two that shares the right operand, which only longer runs get
-/// to. Exponents have a range in which the mean of a segment is close to where it counts as wide, so
-/// many segments are wide and many are not, in any order.
+/// to. Exponents have a range in which the mean of a segment is close to where it counts as wide,
+/// so many segments are wide and many are not, in any order.
 fn many_segments(dtype: DType, nth: u64) -> Option<Fixed> {
     let [left, right] = match dtype {
         DType::F32 => [(-60, -13), (-12, 35)],

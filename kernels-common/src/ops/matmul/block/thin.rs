@@ -36,8 +36,8 @@ const _: () = assert!(size_of::<Thin>() == 592);
 const _: () = assert!(offset_of!(Thin, is_right) == 80 && offset_of!(Thin, pieces) == 88);
 const _: () = assert!(offset_of!(Thin, result) == 128 && offset_of!(Thin, batch) == 168);
 
-/// Returns the bytes of the values of one matrix: for each segment those of three passes, a word for
-/// two levels of each line and row, and the flags of groups of lines.
+/// Returns the bytes of the values of one matrix: for each segment those of three passes, a word
+/// for two levels of each line and row, and the flags of groups of lines.
 fn value_bytes(rows: usize, lines: usize, k: usize) -> usize {
     let in_segment = (3 * rows + 2).saturating_mul(lines).saturating_add(2 * rows + lines.div_ceil(LINES));
     in_segment.saturating_mul(k.div_ceil(SEGMENT)).saturating_mul(size_of::<f32>()).next_multiple_of(16)
@@ -106,8 +106,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let [rows_at, lines_at] = which.map(|side| packed[side].map_or(values_at, |form| form.at));
         let products = Launch::linear(key(self.dtype, BLOCK_THIN), (pieces * segments * matrices) as u32, PACK_THREADS);
         let sums = Launch::linear(key(self.dtype, BLOCK_SUM), (sum_blocks * matrices) as u32, SUM_THREADS as u32);
-        // SAFETY: the caller promises valid matrices, and `values` has space for the values of every
-        // segment; its memory returns to the pool afterwards.
+        // SAFETY: the caller promises valid matrices, and `values` has space for the values of
+        // every segment; its memory returns to the pool afterwards.
         unsafe {
             products.on(self.device, args![thin.ptr, long.ptr, rows_at, lines_at, values_at, parameters])?;
             sums.on(self.device, args![thin.ptr, long.ptr, self.c.ptr, values_at, parameters])

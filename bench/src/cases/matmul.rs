@@ -1,5 +1,5 @@
 //! Matrix products: the vendor's library, and with its time as their floor the portable kernel,
-//! block products, and block products whose right operand was packed before.
+//! block products, those whose right operand was packed before, and those of wide elements.
 
 use super::Rows;
 use crate::row::Row;
@@ -52,6 +52,12 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [batch, m, n, k]: [
         let inputs = [Src::Storage(&a, &lhs), weights.as_src()];
         let us = bench.time(|| BackendStorage::apply_into(&Op::Matmul(op), &inputs, &mut c, &out))?;
         rows.push(Row { flops: Some(flops), ..Row::new("matmul_block_packed", dtype, &work, us).with_floor(vendor) });
+        // No elements of f8e4m3 are so unlike in size that many segments are wide.
+        if dtype != DType::F8E4M3 {
+            let (a, b) = (bench.wide(lhs.elem_count(), dtype)?, bench.wide(rhs.elem_count(), dtype)?);
+            let us = bench.time(|| BackendStorage::matmul_into(op, &a, &lhs, &b, &rhs, &mut c, &out))?;
+            rows.push(Row { flops: Some(flops), ..Row::new("matmul_block_wide", dtype, &work, us).with_floor(vendor) });
+        }
     }
     Ok(())
 }

@@ -283,9 +283,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
         which: usize,
         packed: Option<Form>,
     ) -> Result<Packed<R>> {
-        if let Some(Form { at, bytes, elements }) = packed {
-            let steps = self.batch.iter().map(|d| d.stride[which] / elements).collect();
-            return Ok(Packed { at, bytes, steps, _scratch: None });
+        if let Some(form) = packed {
+            let steps = self.batch.iter().map(|d| form.matrices(d.stride[which])).collect();
+            return Ok(Packed { at: form.at, bytes: form.bytes, steps, _scratch: None });
         }
         let mut matrices = 1;
         let mut steps = vec![0; self.batch.len()];

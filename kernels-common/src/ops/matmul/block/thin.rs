@@ -1,6 +1,6 @@
 //! Block products with few rows or few columns: both operands are read once, and nothing is packed.
 
-use super::{Form, LINES, Lines, PACK_LINES, PACK_THREADS, SEGMENT};
+use super::{Form, LINES, Lines, PACK_LINES, PACK_THREADS, SEGMENT, pack_blocks};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
@@ -12,7 +12,7 @@ use std::mem::offset_of;
 
 /// Threads per block that adds segments. Must match ops/matmul/block/thin.cu.
 const SUM_THREADS: usize = 64;
-/// Blocks of products that fit on a multiprocessor together.
+/// Blocks of products that fit on a multiprocessor together; of f32, half as many do.
 const BLOCKS_TOGETHER: usize = 4;
 
 /// The layout of the kernels' `BlockThin`.
@@ -51,11 +51,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     pub(super) unsafe fn thin(&self, packed: [Option<Form>; 2]) -> Result<()> {
         let each = value_bytes(self.m.min(self.n), self.m.max(self.n), self.k);
         let most = sizes::MATMUL_SCRATCH.limit(each.saturating_mul(count(&self.batch))) / each;
-        let segments = self.k.div_ceil(SEGMENT);
-        let blocks = |m: usize, n: usize| {
-            let sums = (m * n).div_ceil(SUM_THREADS);
-            m.max(n).div_ceil(PACK_LINES).saturating_mul(segments).max(sums)
-        };
+        let blocks = |m: usize, n: usize| pack_blocks(m.max(n), self.k).max((m * n).div_ceil(SUM_THREADS));
         self.in_parts(&blocks, most, &mut |part, [a, b]| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
@@ -72,9 +68,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let (rows, lines) = (self.m.min(self.n), self.m.max(self.n));
         let batch: IndexDims<5> = (self.batch.iter())
             .map(|d| {
-                let form = |side: usize| packed[side].map_or(0, |form| d.stride[side] / form.elements);
-                let stride = which.map(|side| (d.stride[side], form(side)));
-                Dim { size: d.size, stride: [stride[0].0, stride[1].0, d.stride[2], stride[0].1, stride[1].1] }
+                let [thin, long] = which.map(|side| d.stride[side]);
+                let [of_thin, of_long] = which.map(|side| packed[side].map_or(0, |form| form.matrices(d.stride[side])));
+                Dim { size: d.size, stride: [thin, long, d.stride[2], of_thin, of_long] }
             })
             .collect();
         let result = if is_right { [self.c.col, self.c.row] } else { [self.c.row, self.c.col] };

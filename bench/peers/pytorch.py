@@ -134,6 +134,8 @@ def multiplied(dtype):
         a, b = rand(batch, m, k, dtype=dtype), rand(batch, k, n, dtype=dtype)
         work = f"{m}x{n}x{k}" if batch == 1 else f"{batch}x{m}x{n}x{k}"
         yield "matmul", work, lambda a=a, b=b: torch.matmul(a, b)
+    a, weights = rand(1, 1, 4096, dtype=dtype), rand(1, 4096, 4096, dtype=dtype).mT
+    yield "matmul", "1x4096x4096^T", lambda: torch.matmul(a, weights)
 
 
 def main():

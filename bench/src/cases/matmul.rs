@@ -21,20 +21,31 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3] {
         if rows.wants("matmul", dtype) {
             for size in SIZES {
-                both(rows, dtype, size)?;
+                both(rows, dtype, size, false)?;
             }
+            // The weights of a layer: a row per output.
+            both(rows, dtype, [1, 1, 4096, 4096], true)?;
         }
     }
     Ok(())
 }
 
-fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [batch, m, n, k]: [usize; 4]) -> Result<()> {
+fn both<R: GpuRuntime>(
+    rows: &mut Rows<'_, R>,
+    dtype: DType,
+    [batch, m, n, k]: [usize; 4],
+    transposed: bool,
+) -> Result<()> {
     let bench = rows.bench;
-    let [lhs, rhs] = [[batch, m, k], [batch, k, n]].map(Layout::contiguous);
+    let [lhs, mut rhs] = [[batch, m, k], [batch, k, n]].map(Layout::contiguous);
+    let mut work = if batch == 1 { format!("{m}x{n}x{k}") } else { format!("{batch}x{m}x{n}x{k}") };
+    if transposed {
+        rhs = Layout::contiguous([batch, n, k]).transpose(1, 2)?;
+        work += "^T";
+    }
     let (a, b) = (bench.random(lhs.elem_count(), dtype)?, bench.random(rhs.elem_count(), dtype)?);
     let out = Layout::contiguous([batch, m, n]);
     let mut c = bench.random(out.elem_count(), dtype)?;
-    let work = if batch == 1 { format!("{m}x{n}x{k}") } else { format!("{batch}x{m}x{n}x{k}") };
     let flops = 2.0 * (batch * m * n * k) as f64;
     let mut vendor = None;
     let with_vendor: &[_] = if dtype == DType::F8E4M3 { &[] } else { &[("matmul_vendor", Numerics::Vendor)] };

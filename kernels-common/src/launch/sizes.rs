@@ -185,6 +185,8 @@ sizes! {
     MATMUL_TILE_FROM = Size::fixed("matmul.tile_from", 16);
     /// Rows from which the kernel for thin products takes four at a time.
     MATMUL_THIN_ROWS = Size::fixed("matmul.thin_rows", 2);
+    /// Rows and columns from which block products cut integers into digits.
+    MATMUL_DIGITS_FROM = Size::fixed("matmul.digits_from", 9);
     /// The longest side of one launch, so that blocks and indices fit 32 bits.
     MATMUL_SIDE = Size::adjusted("matmul.side", 1 << 24, 40);
     /// The most blocks of one launch, with 256 threads each. Segments do not count: they are only

@@ -2,6 +2,7 @@
 //! Numerical results are tested by the conformance suite. Without a GPU, each test reports that it
 //! was skipped.
 
+mod block_rows;
 mod convolution_unit;
 mod custom;
 mod graph;
@@ -39,6 +40,13 @@ fn pool_is_exact() -> bool {
 
 fn ramp(device: &Device, n: usize) -> Storage {
     device.storage_from_slice(&(0..n).map(|i| i as f32).collect::<Vec<_>>()).unwrap()
+}
+
+/// The bits of results; all NaNs are one.
+fn bits<S: BackendStorage>(storage: &S) -> Vec<u32> {
+    let wide = storage.to_dtype(&Layout::contiguous(storage.len()), DType::F32).unwrap();
+    let one = |x: f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
+    wide.to_vec::<f32>().unwrap().into_iter().map(one).collect()
 }
 
 /// Checks that the device still computes.

@@ -1,7 +1,7 @@
 //! Products with a matrix that is packed once have the bits of those with the matrix, here and on
 //! the CPU, whatever its dtype, side and layout.
 
-use super::{Device, Storage, device, fails};
+use super::{Device, Storage, bits, device, fails};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, ErrorKind, Layout, Matmul, MatmulSide, Numerics, Op,
     PackedMatrix, Result, Scalar, Src, UnaryOp,
@@ -26,13 +26,6 @@ fn values(n: usize, dtype: DType, special: bool) -> CpuStorage {
     }
     let layout = Layout::contiguous(n);
     CpuDevice.storage_from_slice(&all).unwrap().to_dtype(&layout, dtype).unwrap()
-}
-
-/// The bits of results; all NaNs are one.
-fn bits<S: BackendStorage>(storage: &S) -> Vec<u32> {
-    let wide = storage.to_dtype(&Layout::contiguous(storage.len()), DType::F32).unwrap();
-    let one = |x: f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
-    wide.to_vec::<f32>().unwrap().into_iter().map(one).collect()
 }
 
 /// Compares products with the left, the right and both operands packed, which have packed forms if

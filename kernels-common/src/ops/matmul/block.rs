@@ -14,7 +14,7 @@ use crate::launch::{Launch, sizes};
 use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, BLOCK_WARPGROUP, PACK};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{DType, Result};
+use isobit_hal::{DType, ErrorKind, Result, trace};
 use std::mem::offset_of;
 
 /// Elements of k per segment, and lines of a part. Must match ops/matmul/block/digits.cuh and
@@ -314,9 +314,18 @@ fn has_room<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool {
 }
 
 /// Returns whether a device runs the tiles of Hopper's warpgroups: code for Hopper is packed or can
-/// be compiled here, and loads. A simulated Hopper card does not load it.
+/// be compiled here, and loads. A simulated Hopper card does not load it. If it does not compile,
+/// an event says so, because products are right then, and half as fast.
 fn has_warpgroups<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool {
     let kernel = key(dtype, BLOCK_WARPGROUP);
-    unit::has_code_since(device, kernel, &[HOPPER], HOPPER_NUMBER)
-        && *device.warpgroups().get_or_init(|| device.function(kernel).is_ok())
+    let loads = || match device.function(kernel) {
+        Ok(_) => true,
+        Err(error) => {
+            if error.kind() == ErrorKind::CompileFailed {
+                tracing::warn!(target: trace::TARGET, device = %device.location_of(), %error, "no warpgroups");
+            }
+            false
+        }
+    };
+    unit::has_code_since(device, kernel, &[HOPPER], HOPPER_NUMBER) && *device.warpgroups().get_or_init(loads)
 }

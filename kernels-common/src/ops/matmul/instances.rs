@@ -26,6 +26,8 @@ pub const BLOCK_WARPGROUP: u8 = 9;
 /// The values of segments of a block product with few rows or columns, and their sums.
 pub const BLOCK_THIN: u8 = 10;
 pub const BLOCK_SUM: u8 = 11;
+/// Like [`BLOCK_THIN`], with at most eight rows or columns, of elements.
+pub const BLOCK_GEMV: u8 = 12;
 /// Like [`TILE`], on AMD's matrix units. Empty for other targets.
 pub const TILE_UNIT: u8 = 8;
 
@@ -72,6 +74,9 @@ pub fn add(modules: &mut Vec<Module>) {
         thin.kernel(key(BLOCK_THIN), format!("matmul_{dtype}_block_thin"), "ISOBIT_MATMUL_THIN_VALUES", &[ty, blocks]);
         thin.kernel(key(BLOCK_SUM), format!("matmul_{dtype}_block_sum"), "ISOBIT_MATMUL_THIN_SUM", &[ty]);
         modules.push(thin);
+        let mut gemv = Module::new(format!("matmul_block_gemv_{dtype}"), "ops/matmul/block/gemv.cu");
+        gemv.kernel(key(BLOCK_GEMV), format!("matmul_{dtype}_block_gemv"), "ISOBIT_MATMUL_BLOCK_GEMV", &[ty]);
+        modules.push(gemv);
         let warpgroup = Module::new(format!("matmul_warpgroup_{dtype}"), "ops/matmul/block/warpgroup.cu");
         let mut warpgroup = warpgroup.with_variant(["sm_90", "sm_90a"]);
         let symbol = format!("matmul_{dtype}_warpgroup");

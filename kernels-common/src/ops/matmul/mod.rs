@@ -11,7 +11,8 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
 
 use crate::manifest::instances::matmul::{
-    BLOCK, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, PACK, SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT,
+    BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, PACK, SEGMENTS, THIN, THIN_4, TILE,
+    TILE_UNIT, UNIT,
 };
 use std::mem::offset_of;
 
@@ -32,7 +33,7 @@ const THIN_COLUMNS: usize = 128;
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let units: &[u8] = match Matmul::block_digits(dtypes[0]) {
         None => &[UNIT],
-        Some(_) => &[PACK, BLOCK, BLOCK_LARGE, BLOCK_WARPGROUP, BLOCK_THIN, BLOCK_SUM],
+        Some(_) => &[PACK, BLOCK, BLOCK_LARGE, BLOCK_WARPGROUP, BLOCK_THIN, BLOCK_GEMV, BLOCK_SUM],
     };
     [TILE, TILE_UNIT, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
 }

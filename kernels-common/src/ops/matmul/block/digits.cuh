@@ -17,7 +17,7 @@ ISOBIT_CONST u32 BLOCK_SEGMENT = 128;
 // Bits of a part's flags: a line is wide; a line has an infinity or a NaN; a step is so large or so
 // small that two of them may have no product.
 ISOBIT_CONST u32 PART_WIDE = 1, PART_SPECIAL = 2, PART_FAR = 4;
-// The step of a line with an infinity or a NaN in the segment. Its integers are 0.
+// The step of a line with an infinity or a NaN in the segment. No result has its integers.
 ISOBIT_CONST i32 SPECIAL_STEP = 0x7fff;
 
 // Digits of a dtype's integers.
@@ -39,6 +39,9 @@ ISOBIT_CONST u32 PLANE_BYTES = BLOCK_SEGMENT * CHUNK_LINES;
 template <u32 PLANES>
 ISOBIT_CONST u32 PART_BYTES = PLANES * PLANE_BYTES;
 
+// Groups of lines that share parts.
+ISOBIT_FN u32 groups_of(u32 lines) { return (lines + CHUNK_LINES - 1) / CHUNK_LINES; }
+
 // A packed matrix. For each of two levels the parts (of all groups of lines, then segments), then a
 // part of zeros; for each level 2^step of all lines of each segment, then the steps; then a word of
 // flags for each part. Of the second level only wide parts exist; lines of others have the step 0.
@@ -47,7 +50,7 @@ struct PackedMatrix {
     u32 groups, segments;
 };
 ISOBIT_FN PackedMatrix packed_matrix(u8 *at, u32 lines, u32 segments) {
-    return {at, (lines + CHUNK_LINES - 1) / CHUNK_LINES, segments};
+    return {at, groups_of(lines), segments};
 }
 ISOBIT_FN u64 part_of(const PackedMatrix &p, u32 group, u32 segment) { return (u64)segment * p.groups + group; }
 ISOBIT_FN u64 parts_of_level(const PackedMatrix &p) { return (u64)p.groups * p.segments; }

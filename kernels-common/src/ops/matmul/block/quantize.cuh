@@ -50,14 +50,20 @@ ISOBIT_FN u32 flags_of_team(const PackShared &shared) {
     return low.v[0] | low.v[1] | low.v[2] | low.v[3] | high.v[0] | high.v[1] | high.v[2] | high.v[3];
 }
 
-// The largest bits of all threads of a line, without signs.
-ISOBIT_FN u32 largest_of_line(u32 (&shared)[PACK_BLOCK], const float (&x)[PACK_EACH]) {
+// The largest bits, without signs.
+template <u32 COUNT>
+ISOBIT_FN u32 largest_of(const float (&x)[COUNT]) {
     u32 largest = 0;
 #pragma unroll
-    for (u32 i = 0; i < PACK_EACH; i++) {
+    for (u32 i = 0; i < COUNT; i++) {
         const u32 bits = to_bits(x[i]) & 0x7fffffffu;
         largest = bits > largest ? bits : largest;
     }
+    return largest;
+}
+// The same of all threads of a line.
+ISOBIT_FN u32 largest_of_line(u32 (&shared)[PACK_BLOCK], const float (&x)[PACK_EACH]) {
+    u32 largest = largest_of(x);
     shared[place_of_thread()] = largest;
     team_barrier();
     const Pack<4, u32> all = told_by_line(shared);
@@ -100,34 +106,42 @@ ISOBIT_FN u32 biased_integer(float scaled) {
     const float high = fma(scaled, 0.00390625f, HIGH);
     return (to_bits(high) << 8) + to_bits(fma(high - HIGH, -256.0f, scaled) + LOW);
 }
+// The integer itself.
+template <u32 PLANES>
+ISOBIT_FN i32 nearest_integer(float scaled) {
+    return (i32)(biased_integer<PLANES>(scaled) - biased_integer<PLANES>(0.0f));
+}
 
-// The digits of a thread's integers, which are biased words, in the order of a part; 0 unless the
-// integers exist.
+// The digits of a thread's integers, which are biased words, in the order of a part.
 template <u32 PLANES>
 struct DigitWords {
     Pack<4, u32> of[PACK_CHUNKS][PLANES];
 };
 template <u32 PLANES>
-ISOBIT_FN DigitWords<PLANES> digits_of(const u32 (&biased)[PACK_EACH], bool exist = true) {
+ISOBIT_FN DigitWords<PLANES> digits_of(const u32 (&biased)[PACK_EACH]) {
     DigitWords<PLANES> words;
-    const u32 mask = exist ? ~0u : 0;
 #pragma unroll
     for (u32 c = 0; c < PACK_CHUNKS; c++)
 #pragma unroll
         for (u32 quad = 0; quad < CHUNK_K / 4; quad++) {
             const u32 *x = biased + c * CHUNK_K + quad * 4;
             const u32 low = permute_bytes<0x5140>(x[0], x[1]), low2 = permute_bytes<0x5140>(x[2], x[3]);
-            words.of[c][PLANES - 1].v[quad] = (permute_bytes<0x5410>(low, low2) ^ 0x80808080u) & mask;
-            words.of[c][PLANES - 2].v[quad] = (permute_bytes<0x7632>(low, low2) ^ 0x80808080u) & mask;
+            words.of[c][PLANES - 1].v[quad] = permute_bytes<0x5410>(low, low2) ^ 0x80808080u;
+            words.of[c][PLANES - 2].v[quad] = permute_bytes<0x7632>(low, low2) ^ 0x80808080u;
             if constexpr (PLANES == 3) {
                 const u32 high = permute_bytes<0x6262>(x[0], x[1]), high2 = permute_bytes<0x6262>(x[2], x[3]);
-                words.of[c][0].v[quad] = (permute_bytes<0x5410>(high, high2) ^ 0x80808080u) & mask;
+                words.of[c][0].v[quad] = permute_bytes<0x5410>(high, high2) ^ 0x80808080u;
             }
         }
     return words;
 }
 // Where the words of chunk `c` of a thread lie in a plane.
 ISOBIT_FN u32 chunk_place(u32 c) { return (c * PACK_TEAM + member_of_thread()) * CHUNK_BYTES; }
+
+// Where a thread's digits of a chunk lie in a part.
+ISOBIT_FN u32 digits_place(u32 c, u32 plane) {
+    return plane * PLANE_BYTES + chunk_place(c) + thread_x() % CHUNK_LINES * CHUNK_K;
+}
 
 // Writes a thread's digits to a part.
 template <u32 PLANES>
@@ -136,8 +150,19 @@ ISOBIT_FN void store_digits(u8 *part, const DigitWords<PLANES> &words) {
     for (u32 c = 0; c < PACK_CHUNKS; c++)
 #pragma unroll
         for (u32 plane = 0; plane < PLANES; plane++)
-            store((u32 *)(part + plane * PLANE_BYTES + chunk_place(c) + thread_x() % CHUNK_LINES * CHUNK_K),
-                  words.of[c][plane]);
+            store((u32 *)(part + digits_place(c, plane)), words.of[c][plane]);
+}
+
+// Reads what store_digits() wrote.
+template <u32 PLANES>
+ISOBIT_FN DigitWords<PLANES> load_digits(const u8 *part) {
+    DigitWords<PLANES> words;
+#pragma unroll
+    for (u32 c = 0; c < PACK_CHUNKS; c++)
+#pragma unroll
+        for (u32 plane = 0; plane < PLANES; plane++)
+            words.of[c][plane] = load<4>((const u32 *)(part + digits_place(c, plane)));
+    return words;
 }
 
 // Elements of a line that a thread loads at once.
@@ -243,45 +268,76 @@ ISOBIT_FN float round_all(u32 (&biased)[PACK_EACH], const float (&x)[PACK_EACH],
     return sum;
 }
 
-// Whether a line is wide: the sizes of its integers add up to less than so much for each element
-// that is not zero. `sum` is about that of the thread.
+// A line is wide if the sizes of its integers add up to less than 2 to this power for each element
+// that is not zero.
+template <u32 PLANES>
+ISOBIT_CONST u32 WIDE_BITS = PLANES == 2 ? 11 : 18;
+
+// Whether a line may be wide whose sizes add up to about `sum`. Integers differ from scaled values
+// by 1/2 at most, so the sums of 128 by 64, and that of floats by less than 2^-18 of it. Few lines
+// are so close to the threshold that it must be exact.
+template <u32 PLANES>
+ISOBIT_FN bool may_be_wide(float sum) {
+    constexpr float ALL = (float)(BLOCK_SEGMENT << WIDE_BITS<PLANES>);
+    return sum < ALL * 1.0009765625f;
+}
+// What decides: the sum of sizes, below 2^30 for a line, and how many elements are not zero. A line
+// is wide if their sums of all its elements are.
+struct WideSums {
+    u32 size, count;
+};
+template <u32 COUNT>
+ISOBIT_FN WideSums wide_sums(const float (&x)[COUNT], float scale) {
+    WideSums sums = {};
+#pragma unroll
+    for (u32 i = 0; i < COUNT; i++) {
+        sums.size += (u32)rounded_size(x[i], scale);
+        sums.count += x[i] != 0 ? 1 : 0;
+    }
+    return sums;
+}
+template <u32 PLANES>
+ISOBIT_FN bool are_wide(const WideSums &sums) {
+    return sums.size < sums.count << WIDE_BITS<PLANES>;
+}
+
+// Whether a line is wide. `sum` is about that of the sizes of the thread's integers.
 template <u32 PLANES>
 ISOBIT_FN bool is_wide(PackShared &shared, const float (&x)[PACK_EACH], float scale, float sum) {
-    constexpr u32 BITS = PLANES == 2 ? 11 : 18;
     shared.sums[place_of_thread()] = to_bits(sum);
     team_barrier();
     const Pack<4, u32> sums = told_by_line(shared.sums);
-    // Integers differ from scaled values by 1/2 at most, so the sums of 128 by 64, and the sum here
-    // by less than 2^-18 of it. Few lines are so close to the threshold that it must be exact.
-    constexpr float ENOUGH = (float)(BLOCK_SEGMENT << BITS) * 1.0009765625f;
-    const bool close =
-        from_bits(sums.v[0]) + from_bits(sums.v[1]) + from_bits(sums.v[2]) + from_bits(sums.v[3]) < ENOUGH;
-    u32 size = 0, count = 0;
-    if (close) {
-#pragma unroll
-        for (u32 i = 0; i < PACK_EACH; i++) {
-            size += (u32)rounded_size(x[i], scale);
-            count += x[i] != 0 ? 1 : 0;
-        }
-    }
-    shared.largest[place_of_thread()] = size;
-    shared.counts[place_of_thread()] = count;
+    const bool close = may_be_wide<PLANES>(from_bits(sums.v[0]) + from_bits(sums.v[1]) + from_bits(sums.v[2]) +
+                                           from_bits(sums.v[3]));
+    const WideSums own = close ? wide_sums(x, scale) : WideSums{};
+    shared.largest[place_of_thread()] = own.size;
+    shared.counts[place_of_thread()] = own.count;
     team_barrier();
     const Pack<4, u32> sizes = told_by_line(shared.largest), counts = told_by_line(shared.counts);
-    // The first sum is below 2^30, the second one below 2^26.
-    return close && sizes.v[0] + sizes.v[1] + sizes.v[2] + sizes.v[3] <
-                        (counts.v[0] + counts.v[1] + counts.v[2] + counts.v[3]) << BITS;
+    return close && are_wide<PLANES>({sizes.v[0] + sizes.v[1] + sizes.v[2] + sizes.v[3],
+                                      counts.v[0] + counts.v[1] + counts.v[2] + counts.v[3]});
 }
 
 // The factor that takes a line's values to integers. If it is no f32, the values are brought
 // closer first, which is exact.
-ISOBIT_FN float scale_of(float (&x)[PACK_EACH], const Step &step) {
+template <u32 COUNT>
+ISOBIT_FN float scale_of(float (&x)[COUNT], const Step &step) {
     if (step.second != 1) {
 #pragma unroll
-        for (u32 i = 0; i < PACK_EACH; i++)
+        for (u32 i = 0; i < COUNT; i++)
             x[i] *= step.second;
     }
     return step.first;
+}
+
+// What the integers of a line leave of its elements, which `x` becomes; nothing unless it is wide.
+template <u32 COUNT>
+ISOBIT_FN void take_rests(float (&x)[COUNT], float scale, bool wide) {
+#pragma unroll
+    for (u32 i = 0; i < COUNT; i++) {
+        const float rest = fma(abs(x[i]), scale, -rounded_size(x[i], scale));
+        x[i] = !wide ? 0 : x[i] < 0 ? -rest : rest;
+    }
 }
 
 // Makes the integers of the first level. `x` are the elements afterwards, perhaps brought closer.
@@ -296,8 +352,8 @@ ISOBIT_FN Quantized<PLANES> quantize(float (&x)[PACK_EACH], PackShared &shared) 
     const float scale = scale_of(x, step);
     u32 biased[PACK_EACH];
     const float sum = round_all<PLANES>(biased, x, scale);
-    // A line with an infinity or a NaN has the integers 0, and is not wide.
-    const DigitWords<PLANES> words = digits_of<PLANES>(biased, !special);
+    // No result has the integers of a line with an infinity or a NaN. It is not wide.
+    const DigitWords<PLANES> words = digits_of<PLANES>(biased);
     return {words, step, special, is_wide<PLANES>(shared, x, scale, special ? from_bits(0x7f800000u) : sum)};
 }
 
@@ -306,11 +362,7 @@ ISOBIT_FN Quantized<PLANES> quantize(float (&x)[PACK_EACH], PackShared &shared) 
 template <u32 PLANES>
 ISOBIT_FN DigitWords<PLANES> quantize_rests(Step &step, float (&x)[PACK_EACH], PackShared &shared,
                                             const Quantized<PLANES> &first) {
-#pragma unroll
-    for (u32 i = 0; i < PACK_EACH; i++) {
-        const float scale = first.step.first, rest = fma(abs(x[i]), scale, -rounded_size(x[i], scale));
-        x[i] = !first.wide ? 0 : x[i] < 0 ? -rest : rest;
-    }
+    take_rests(x, first.step.first, first.wide);
     step = step_of<PLANES>(largest_of_line(shared.largest, x));
     u32 biased[PACK_EACH];
     round_all<PLANES>(biased, x, scale_of(x, step));

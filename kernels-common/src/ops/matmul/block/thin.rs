@@ -1,10 +1,10 @@
 //! Block products with few rows or few columns: both operands are read once, and nothing is packed.
 
-use super::{Form, LINES, Lines, PACK_LINES, PACK_THREADS, SEGMENT, pack_blocks};
+use super::{Form, LINES, Lines, PACK_LINES, PACK_THREADS, SEGMENT};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::matmul::{BLOCK_SUM, BLOCK_THIN};
+use crate::manifest::instances::matmul::{BLOCK_GEMV, BLOCK_SUM, BLOCK_THIN};
 use crate::ops::matmul::{Operand, Problem, key};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{DType, Result};
@@ -14,6 +14,22 @@ use std::mem::offset_of;
 const SUM_THREADS: usize = 64;
 /// Blocks of products that fit on a multiprocessor together; of f32, half as many do.
 const BLOCKS_TOGETHER: usize = 4;
+
+/// A kernel that computes the values of segments.
+#[derive(Debug, Clone, Copy)]
+struct Values {
+    variant: u8,
+    threads: u32,
+    /// Lines of the long operand that a block takes at once.
+    lines: usize,
+}
+
+impl Values {
+    /// Reads packed operands too.
+    const THIN: Self = Self { variant: BLOCK_THIN, threads: PACK_THREADS, lines: PACK_LINES };
+    /// Of few rows or columns. Must match ops/matmul/block/gemv.cu.
+    const GEMV: Self = Self { variant: BLOCK_GEMV, threads: 128, lines: 32 };
+}
 
 /// The layout of the kernels' `BlockThin`.
 #[repr(C)]
@@ -51,17 +67,22 @@ impl<R: GpuRuntime> Problem<'_, R> {
     pub(super) unsafe fn thin(&self, packed: [Option<Form>; 2]) -> Result<()> {
         let each = value_bytes(self.m.min(self.n), self.m.max(self.n), self.k);
         let most = sizes::MATMUL_SCRATCH.limit(each.saturating_mul(count(&self.batch))) / each;
-        let blocks = |m: usize, n: usize| pack_blocks(m.max(n), self.k).max((m * n).div_ceil(SUM_THREADS));
+        let few = !sizes::MATMUL_DIGITS_FROM.is_reached(self.m.min(self.n));
+        let kernel = if few && packed.iter().all(Option::is_none) { Values::GEMV } else { Values::THIN };
+        let blocks = |m: usize, n: usize| {
+            let values = m.max(n).div_ceil(kernel.lines).saturating_mul(self.k.div_ceil(SEGMENT));
+            values.max((m * n).div_ceil(SUM_THREADS))
+        };
         self.in_parts(&blocks, most, &mut |part, [a, b]| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
-            unsafe { part.launch_thin([packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))]) }
+            unsafe { part.launch_thin(kernel, [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))]) }
         })
     }
 
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    unsafe fn launch_thin(&self, packed: [Option<Form>; 2]) -> Result<()> {
+    unsafe fn launch_thin(&self, kernel: Values, packed: [Option<Form>; 2]) -> Result<()> {
         let columns = Operand { row: self.b.col, col: self.b.row, ..self.b };
         let is_right = self.n < self.m;
         let (thin, long, which) = if is_right { (columns, self.a, [1, 0]) } else { (self.a, columns, [0, 1]) };
@@ -74,7 +95,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             })
             .collect();
         let result = if is_right { [self.c.col, self.c.row] } else { [self.c.row, self.c.col] };
-        let (line_blocks, segments) = (lines.div_ceil(PACK_LINES), self.k.div_ceil(SEGMENT));
+        let (line_blocks, segments) = (lines.div_ceil(kernel.lines), self.k.div_ceil(SEGMENT));
         let matrices = count(&self.batch);
         // A block that takes several blocks of lines prepares the rows once.
         let (blocks, resident) = (line_blocks * segments * matrices, self.device.runtime().limits().multiprocessors);
@@ -100,7 +121,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let values_at = values.ptr();
         // Not read where an operand is not packed.
         let [rows_at, lines_at] = which.map(|side| packed[side].map_or(values_at, |form| form.at));
-        let products = Launch::linear(key(self.dtype, BLOCK_THIN), (pieces * segments * matrices) as u32, PACK_THREADS);
+        let blocks = (pieces * segments * matrices) as u32;
+        let products = Launch::linear(key(self.dtype, kernel.variant), blocks, kernel.threads);
         let sums = Launch::linear(key(self.dtype, BLOCK_SUM), (sum_blocks * matrices) as u32, SUM_THREADS as u32);
         // SAFETY: the caller promises valid matrices, and `values` has space for the values of
         // every segment; its memory returns to the pool afterwards.

@@ -88,6 +88,23 @@ fn steps_may_be_far_from_those_of_other_rows() {
     }
 }
 
+/// Four integers of 2^22, four of 2^18 and 120 of 2^17 in a segment add up to 2^18 for each of 128
+/// elements, which is not yet wide, so that the quarters are lost.
+#[test]
+fn a_segment_at_the_threshold_is_not_wide() {
+    let Some(device) = device() else { return };
+    let at = |_: usize, k: usize| match k % 128 {
+        0..4 => 4_194_304.0,
+        4..8 => 262_144.0,
+        _ => 131_072.25,
+    };
+    for count in ROWS {
+        let [rows, others] = [count, LINES].map(|n| lines(n, DType::F32, even));
+        check(&device, DType::F32, count, &lines(count, DType::F32, at), &others);
+        check(&device, DType::F32, count, &rows, &lines(LINES, DType::F32, at));
+    }
+}
+
 /// Where rows have elements lines have none, so that every product is 0, and 2^step of both is
 /// infinite.
 #[test]

@@ -112,7 +112,7 @@ fn a_sum_of_zero_stays_zero_with_any_step() {
     let Some(device) = device() else { return };
     for (dtype, top) in [(DType::BF16, 14), (DType::F32, 22)] {
         let large = 2f32.powi(64 + top);
-        let rows = |row: usize, k: usize| if (row + k) % 2 == 0 { large } else { 0.0 };
+        let rows = |row: usize, k: usize| if (row + k).is_multiple_of(2) { large } else { 0.0 };
         let others = |_: usize, k: usize| if k % 2 == 1 { large } else { 0.0 };
         for count in ROWS {
             // Odd rows meet the others' elements, and overflow.

@@ -187,6 +187,8 @@ sizes! {
     MATMUL_THIN_ROWS = Size::fixed("matmul.thin_rows", 2);
     /// Rows and columns from which block products cut integers into digits.
     MATMUL_DIGITS_FROM = Size::fixed("matmul.digits_from", 9);
+    /// Rows and columns from which block products of f16 read a packed operand.
+    MATMUL_F16_PACKED_FROM = Size::fixed("matmul.f16_packed_from", 5);
     /// The longest side of one launch, so that blocks and indices fit 32 bits.
     MATMUL_SIDE = Size::adjusted("matmul.side", 1 << 24, 40);
     /// The most blocks of one launch, with 256 threads each. Segments do not count: they are only

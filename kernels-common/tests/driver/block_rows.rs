@@ -24,9 +24,18 @@ fn even(line: usize, k: usize) -> f32 {
 }
 
 /// In each segment two elements of size 1, and others of which the first level keeps few bits.
-fn wide(line: usize, k: usize) -> f32 {
-    let small = if k % 64 == 9 { 1.0 } else { 2f32.powi(-9 - (k % 5) as i32) };
+fn wide_at(large: usize, line: usize, k: usize) -> f32 {
+    let small = if k % 64 == large { 1.0 } else { 2f32.powi(-9 - (k % 5) as i32) };
     number(line * K + k) * small
+}
+
+fn wide(line: usize, k: usize) -> f32 {
+    wide_at(9, line, k)
+}
+
+/// The same with large elements where those of `wide` are small, so that both second levels count.
+fn wide_apart(line: usize, k: usize) -> f32 {
+    wide_at(40, line, k)
 }
 
 /// Lines along k, as the CPU's storage.
@@ -67,6 +76,7 @@ fn one_row_may_be_wide_or_another_line() {
             check(&device, dtype, count, &last_wide, &one_wide_line);
             check(&device, dtype, count, &lines(count, dtype, even), &one_wide_line);
             check(&device, dtype, count, &lines(count, dtype, wide), &wide_lines);
+            check(&device, dtype, count, &lines(count, dtype, wide_apart), &wide_lines);
         }
     }
 }

@@ -134,9 +134,15 @@ ISOBIT_FN void prepare_row(GemvShared &shared, u32 row, const T *from, const Blo
     team_barrier();
     const bool wide = !special && are_wide<PLANES>({all_of_team<true>(shared.row_sizes[team]),
                                                     all_of_team<true>(shared.row_counts[team])});
-    take_rests(x, scale, wide);
-    const Step second = step_of<PLANES>(largest_of_row(shared.row_largest[team], x));
-    store_row<PLANES>(shared, 1, row, x, scale_of(x, second), wide ? row_step + second.step : 0);
+    if (wide) {
+        take_rests(x, scale, true);
+        const Step second = step_of<PLANES>(largest_of_row(shared.row_largest[team], x));
+        store_row<PLANES>(shared, 1, row, x, scale_of(x, second), row_step + second.step);
+    } else {
+        store(shared.rows[1][row] + lane * ROW_EACH, Pack<ROW_EACH, i32>{});
+        if (lane == 0)
+            shared.row_steps[1][row] = 0;
+    }
     if (lane == 0)
         shared.row_flags[row] = (wide ? THIN_WIDE : 0) | (is_apart(row_step) ? THIN_APART : 0);
     // The next row is told at the same places.
@@ -350,7 +356,8 @@ ISOBIT_FN void gemv_values_of(const T *thin, const T *from, u8 *values, const Bl
     }
     const bool along_k = p.lines.k_stride <= p.lines.line_stride, vectors = p.lines.vectors != 0;
     const GemvPlace at = gemv_place(along_k);
-    const GemvLines<T> lines = {from, p.lines.line_stride, p.lines.k_stride, to, segment, left, row_flags, along_k, vectors};
+    const u64 line_stride = p.lines.line_stride, k_stride = p.lines.k_stride;
+    const GemvLines<T> lines = {from, line_stride, k_stride, to, segment, left, row_flags, along_k, vectors};
 #pragma unroll 1
     for (u32 time = 0; time < p.times; time++) {
         const u32 line0 = (piece * p.times + time) * GEMV_LINES;

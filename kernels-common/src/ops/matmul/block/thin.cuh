@@ -11,7 +11,7 @@ namespace isobit {
 struct BlockThin {
     // The long operand, and the thin one, which is read element by element.
     BlockLines lines, rows;
-    // Whether the thin operand is the right one, and how many times 64 lines a block takes.
+    // Whether the thin operand is the right one, and how many times a block takes a block of lines.
     u32 is_right, times;
     // Such pieces of lines, and blocks of results.
     Divisor pieces, all_segments, sum_blocks;
@@ -39,8 +39,8 @@ ISOBIT_CONST u32 THIN_WIDE = 0x10000, THIN_APART = 0x20000;
 // exact: if none of the groups is apart. A value is 0 or from 1 to 2^55, so steps of lines and rows
 // from -63 to 35 make products from 2^-126 to 2^125.
 ISOBIT_FN bool is_apart(i32 step) { return step < -63 || step > 35; }
-// A line of a segment as the second kernel needs it if there are flags: its step, and whether its
-// group is wide.
+// A line of a segment as the second kernel needs it if there are flags: its step, and whether it
+// or, where digits are multiplied, its group is wide.
 ISOBIT_FN u32 line_word(i32 step, u32 flags) { return ((u32)step & 0xffff) | (flags & THIN_WIDE); }
 ISOBIT_FN i32 step_of_word(u32 word) { return (i32)(word << 16) >> 16; }
 

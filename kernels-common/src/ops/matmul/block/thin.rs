@@ -12,7 +12,7 @@ use std::mem::offset_of;
 
 /// Threads per block that adds segments. Must match ops/matmul/block/thin.cu.
 const SUM_THREADS: usize = 64;
-/// Blocks of products that fit on a multiprocessor together; of f32, half as many do.
+/// Blocks of products that fit on a multiprocessor together; of f32 in digits, half as many do.
 const BLOCKS_TOGETHER: usize = 4;
 
 /// A kernel that computes the values of segments.
@@ -67,10 +67,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
     pub(super) unsafe fn thin(&self, packed: [Option<Form>; 2]) -> Result<()> {
         let each = value_bytes(self.m.min(self.n), self.m.max(self.n), self.k);
         let most = sizes::MATMUL_SCRATCH.limit(each.saturating_mul(count(&self.batch))) / each;
-        let few = !sizes::MATMUL_DIGITS_FROM.is_reached(self.m.min(self.n));
-        // The packed form of f16 has three bytes for two: one row by 4096 x 4096 takes 31 us on an
-        // H100 with it and 26 without.
-        let packed = if few && self.dtype == DType::F16 { [None; 2] } else { packed };
+        let short = self.m.min(self.n);
+        let few = !sizes::MATMUL_DIGITS_FROM.is_reached(short);
+        // The packed form of f16 has three bytes for two: by 4096 x 4096 on an H100, one row takes
+        // 31 us with it and 26 without, eight rows 43 and 47.
+        let reads_elements = self.dtype == DType::F16 && !sizes::MATMUL_F16_PACKED_FROM.is_reached(short);
+        let packed = if reads_elements { [None; 2] } else { packed };
         let kernel = if few && packed.iter().all(Option::is_none) { Values::GEMV } else { Values::THIN };
         let blocks = |m: usize, n: usize| {
             let values = m.max(n).div_ceil(kernel.lines).saturating_mul(self.k.div_ceil(SEGMENT));

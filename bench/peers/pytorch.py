@@ -104,11 +104,28 @@ def indexed(dtype):
 
 
 def convolved(dtype):
-    x2, k2 = rand(32, 128, 56, 56, dtype=dtype), rand(128, 128, 3, 3, dtype=dtype)
+    def images(channels, side):
+        return rand(32, channels, side, side, dtype=dtype)
+
+    def kernel(out, channels, taps):
+        return rand(out, channels, taps, taps, dtype=dtype)
+
+    x2, k2 = images(128, 56), kernel(128, 128, 3)
     x1, k1 = rand(32, 256, 1024, dtype=dtype), rand(256, 256, 5, dtype=dtype)
-    depthwise = rand(128, 1, 3, 3, dtype=dtype)
+    depthwise = kernel(128, 1, 3)
     yield "conv2d", "32x128x56x56 k3 p1", lambda: F.conv2d(x2, k2, padding=1)
     yield "conv2d", "32x128x56x56 k3 p1 g128", lambda: F.conv2d(x2, depthwise, padding=1, groups=128)
+    few, few_k = images(64, 56), kernel(64, 64, 3)
+    yield "conv2d", "32x64x56x56 k3 p1", lambda: F.conv2d(few, few_k, padding=1)
+    small, small_k = images(256, 28), kernel(256, 256, 3)
+    yield "conv2d", "32x256x28x28 k3 p1", lambda: F.conv2d(small, small_k, padding=1)
+    tiny, tiny_k = images(512, 7), kernel(512, 512, 3)
+    yield "conv2d", "32x512x7x7 k3 p1", lambda: F.conv2d(tiny, tiny_k, padding=1)
+    yield "conv2d", "32x128x56x56 k3 p1 s2", lambda: F.conv2d(x2, k2, padding=1, stride=2)
+    wide, point = images(256, 56), kernel(256, 256, 1)
+    yield "conv2d", "32x256x56x56 k1", lambda: F.conv2d(wide, point)
+    photos, first = images(3, 224), kernel(64, 3, 7)
+    yield "conv2d", "32x3x224x224 k7 p3 s2", lambda: F.conv2d(photos, first, padding=3, stride=2)
     yield "conv_transpose2d", "32x128x56x56 k3 s2", lambda: F.conv_transpose2d(x2, k2, stride=2)
     yield "conv1d", "32x256x1024 k5", lambda: F.conv1d(x1, k1)
     yield "conv_transpose1d", "32x256x1024 k5 s2", lambda: F.conv_transpose1d(x1, k1, stride=2)

@@ -101,7 +101,7 @@ impl fmt::Display for Cell {
 fn cells_of(operation: Operation) -> Vec<Cell> {
     let numerics = |dtypes: &[DType]| -> &[Option<Numerics>] {
         match operation.op() {
-            Op::Matmul(_) if Matmul::block_digits(dtypes[0]).is_some() => {
+            op if op.has_blocks() && Matmul::block_digits(dtypes[0]).is_some() => {
                 &[Some(Numerics::Portable), Some(Numerics::Vendor), Some(Numerics::Block)]
             }
             op if op.has_numerics() => &[Some(Numerics::Portable), Some(Numerics::Vendor)],

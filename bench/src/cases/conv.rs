@@ -1,10 +1,10 @@
-//! Convolutions and transposed convolutions: the vendor's library, and the portable kernel with the
-//! vendor's time as its floor.
+//! Convolutions and transposed convolutions: the vendor's library, and with its time as their floor
+//! the portable kernel and block products.
 
 use super::Rows;
 use crate::row::Row;
 use isobit_hal::{
-    BackendStorage, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Layout, Numerics, Op, Result, Src,
+    BackendStorage, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Layout, Matmul, Numerics, Op, Result, Src,
 };
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
@@ -17,28 +17,30 @@ struct Work {
     dst: Vec<usize>,
 }
 
-fn works() -> [Work; 5] {
-    let images = || vec![32, 128, 56, 56];
-    let square = Conv2d::default().with_padding([1, 1]);
-    [
-        Work {
-            op: Op::Conv2d(square),
-            name: "32x128x56x56 k3 p1",
-            src: images(),
-            kernel: vec![128, 128, 3, 3],
-            dst: images(),
-        },
-        Work {
-            op: Op::Conv2d(square.with_groups(128)),
-            name: "32x128x56x56 k3 p1 g128",
-            src: images(),
-            kernel: vec![128, 1, 3, 3],
-            dst: images(),
-        },
+/// A convolution of square images: channels and sides of input and result.
+fn square(op: Conv2d, name: &'static str, [from, to]: [[usize; 2]; 2], taps: usize) -> Work {
+    let image = |[channels, side]: [usize; 2]| vec![32, channels, side, side];
+    let kernel = vec![to[0], from[0] / op.groups, taps, taps];
+    Work { op: Op::Conv2d(op), name, src: image(from), kernel, dst: image(to) }
+}
+
+fn works() -> Vec<Work> {
+    let plain = Conv2d::default();
+    let padded = plain.with_padding([1, 1]);
+    let strided = plain.with_padding([3, 3]).with_stride([2, 2]);
+    vec![
+        square(padded, "32x128x56x56 k3 p1", [[128, 56]; 2], 3),
+        square(padded.with_groups(128), "32x128x56x56 k3 p1 g128", [[128, 56]; 2], 3),
+        square(padded, "32x64x56x56 k3 p1", [[64, 56]; 2], 3),
+        square(padded, "32x256x28x28 k3 p1", [[256, 28]; 2], 3),
+        square(padded, "32x512x7x7 k3 p1", [[512, 7]; 2], 3),
+        square(padded.with_stride([2, 2]), "32x128x56x56 k3 p1 s2", [[128, 56], [128, 28]], 3),
+        square(plain, "32x256x56x56 k1", [[256, 56]; 2], 1),
+        square(strided, "32x3x224x224 k7 p3 s2", [[3, 224], [64, 112]], 7),
         Work {
             op: Op::ConvTranspose2d(ConvTranspose2d::default().with_stride([2, 2])),
             name: "32x128x56x56 k3 s2",
-            src: images(),
+            src: vec![32, 128, 56, 56],
             kernel: vec![128, 128, 3, 3],
             dst: vec![32, 128, 113, 113],
         },
@@ -81,14 +83,15 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
     let (along, channels) = if transposed { (src, src[1]) } else { (dst, dst[1]) };
     let flops = 2.0 * (along[0] * along[2..].iter().product::<usize>() * kl.elem_count() / kernel[0] * channels) as f64;
     let mut vendor = None;
-    for (suffix, numerics) in [("_vendor", Numerics::Vendor), ("", Numerics::Portable)] {
+    let block = Matmul::block_digits(dtype).map(|_| ("_block", Numerics::Block));
+    for (suffix, numerics) in [("_vendor", Numerics::Vendor), ("", Numerics::Portable)].into_iter().chain(block) {
         let op = op.clone().with_numerics(Some(numerics));
         let us = rows
             .bench
             .time(|| GpuStorage::apply_into(&op, &[Src::Storage(&x, &xl), Src::Storage(&k, &kl)], &mut out, &dl))?;
         let row = Row::new(format!("{}{suffix}", op.name()), dtype, *name, us).with_floor(vendor);
         rows.push(Row { flops: Some(flops), ..row });
-        vendor = Some(us);
+        vendor = vendor.or(Some(us));
     }
     Ok(())
 }

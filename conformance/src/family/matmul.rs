@@ -78,19 +78,24 @@ impl Family for MatmulFamily {
     }
 }
 
-/// Block products of two tiles or more of any shape along m and n, and five segments along k, all
-/// ragged: one matrix, and a batch of two that shares the right operand, which only longer runs get
-/// to. Exponents have a range in which the mean of a segment is close to where it counts as wide,
-/// so many segments are wide and many are not, in any order.
-fn many_segments(dtype: DType, nth: u64) -> Option<Fixed> {
-    let [left, right] = match dtype {
+/// Exponents of both operands in a range in which the mean of a segment is close to where it counts
+/// as wide, so many segments are wide and many are not, in any order.
+pub(super) fn around_wide(dtype: DType) -> [Dist; 2] {
+    let both = match dtype {
         DType::F32 => [(-60, -13), (-12, 35)],
         DType::BF16 => [(-20, 3), (-3, 20)],
         // These dtypes have too few exponents for both sides, if most results are to be finite.
         DType::F16 => [(-24, 15), (-24, -10)],
         _ => [(-9, 7), (-9, -4)],
     };
-    let exponents = [left, right].map(|(low, high)| Dist::Exponents { low, high });
+    both.map(|(low, high)| Dist::Exponents { low, high })
+}
+
+/// Block products of two tiles or more of any shape along m and n, and five segments along k, all
+/// ragged: one matrix, and a batch of two that shares the right operand, which only longer runs get
+/// to.
+fn many_segments(dtype: DType, nth: u64) -> Option<Fixed> {
+    let exponents = around_wide(dtype);
     let one = [130, 524, 133];
     match nth {
         0 => Some(Fixed::new(&one, &exponents)),

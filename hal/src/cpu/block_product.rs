@@ -5,13 +5,58 @@
 //! Integers in the loops wrap, although none does: a check for overflow would keep the compiler
 //! from vectorising a loop where such checks are on.
 
-use super::blocked::{Line, MC, MR, NC, Panels, Scratch, Segment, Tiled};
+use super::blocked::{Line, MC, MR, Method, NC, Panels, Scratch, Segment, Tiled};
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
 use std::ops::Range;
 
 /// Elements of k per segment.
 const SEGMENT: usize = 128;
+/// The most input channels of a convolution with which a segment has several taps.
+const FEW_CHANNELS: usize = 32;
+
+/// How k is cut into segments: into rows, and each row into segments, of which the last is filled
+/// with zeros. A matrix product is one row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segments {
+    /// Elements in all and per row.
+    elements: usize,
+    row: usize,
+}
+
+impl Segments {
+    pub fn of_product(k: usize) -> Self {
+        Self { elements: k, row: k.max(1) }
+    }
+
+    /// Returns those of a convolution, whose k runs over the channels of one tap after the other: a
+    /// row has the channels of one tap or, if they are few, of as many taps as fit a segment.
+    pub fn of_taps(taps: usize, channels: usize) -> Self {
+        let together = if channels > FEW_CHANNELS { 1 } else { SEGMENT / channels.max(1) };
+        Self { elements: taps * channels, row: (channels * together).max(1) }
+    }
+
+    /// Returns the elements with those that fill the rows.
+    pub fn filled(self) -> usize {
+        self.elements.div_ceil(self.row) * self.row.next_multiple_of(SEGMENT)
+    }
+
+    /// Returns the number of an element among those that do not fill; `None` if it does.
+    pub fn element(self, at: usize) -> Option<usize> {
+        let (row, at) = (at / self.row.next_multiple_of(SEGMENT), at % self.row.next_multiple_of(SEGMENT));
+        Some(row * self.row + at).filter(|&element| at < self.row && element < self.elements)
+    }
+
+    /// Returns each segment without what fills it.
+    fn ranges(self) -> impl Iterator<Item = Range<usize>> {
+        let used = move |start: usize| {
+            let end = start + SEGMENT;
+            start..(start..end).rfind(|&at| self.element(at).is_some()).map_or(start, |last| last + 1)
+        };
+        (0..self.filled()).step_by(SEGMENT).map(used)
+    }
+}
+
 /// The levels of both operands that each pass multiplies.
 const PASSES: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
 
@@ -116,7 +161,7 @@ struct Side {
 }
 
 impl Side {
-    fn new(width: usize, lines: usize, k: usize) -> Self {
+    fn new(width: usize, lines: usize, segments: Segments) -> Self {
         Self {
             width,
             values: vec![0.0; lines * SEGMENT],
@@ -124,7 +169,7 @@ impl Side {
             panels: vec![0.0; lines.next_multiple_of(width) * SEGMENT],
             steps: vec![0; lines],
             special: vec![false; lines],
-            wide: vec![false; k.div_ceil(SEGMENT)],
+            wide: vec![false; segments.filled() / SEGMENT],
         }
     }
 
@@ -155,37 +200,61 @@ impl Side {
     }
 }
 
+/// Block products of integers of so many bits, over such segments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blocks {
+    pub bits: u32,
+    pub segments: Segments,
+}
+
+impl<T: Element<Compute = f32>> Method<T> for Blocks {
+    type Scratch = (BlockScratch, Scratch<T>);
+
+    fn scratch(&self, [m, n, k]: [usize; 3]) -> (BlockScratch, Scratch<T>) {
+        (BlockScratch::new(*self, [m, n]), Scratch::new(m, n, k))
+    }
+
+    fn block(
+        &self,
+        (blocks, chains): &mut (BlockScratch, Scratch<T>),
+        sides: [usize; 3],
+        pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, f32>>; 2]),
+        store: impl FnMut(usize, &mut Line<T>, &[f32]),
+    ) {
+        blocks.block(*self, chains, sides, pack, store);
+    }
+}
+
 /// Buffers that a thread reuses from block to block.
 pub(super) struct BlockScratch {
-    bits: u32,
     sides: [Side; 2],
     sums: Vec<f64>,
     results: Vec<f32>,
 }
 
 impl BlockScratch {
-    /// Allocates buffers for blocks of an `m` x `n` x `k` product of integers of `bits`.
-    pub fn new(bits: u32, [m, n, k]: [usize; 3]) -> Self {
+    /// Allocates buffers for blocks of `m` x `n` results.
+    fn new(blocks: Blocks, [m, n]: [usize; 2]) -> Self {
         let (m, n) = (m.min(MC), n.min(NC));
         let width = if m == 1 { 1 } else { MR };
         Self {
-            bits,
-            sides: [Side::new(width, m, k), Side::new(f64::NR, n, k)],
+            sides: [Side::new(width, m, blocks.segments), Side::new(f64::NR, n, blocks.segments)],
             sums: vec![0.0; width * n.next_multiple_of(f64::NR)],
             results: vec![0.0; m * n],
         }
     }
 
-    /// Computes a block. `pack` and `store` are those of [`Scratch::block`], which computes the
-    /// results of lines with an infinity or a NaN.
-    pub fn block<T: Element<Compute = f32>>(
+    /// Computes a block. `pack` and `store` are those of [`Method::block`]; chains are the results
+    /// of lines with an infinity or a NaN.
+    fn block<T: Element<Compute = f32>>(
         &mut self,
+        Blocks { bits, segments }: Blocks,
         scratch: &mut Scratch<T>,
         [rows, columns, k]: [usize; 3],
         mut pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, f32>>; 2]),
         mut store: impl FnMut(usize, &mut Line<T>, &[f32]),
     ) {
-        let Self { bits, sides: [a, b], sums, results } = self;
+        let Self { sides: [a, b], sums, results } = self;
         let padded = columns.next_multiple_of(f64::NR);
         let results = &mut results[..rows * columns];
         results.fill(0.0);
@@ -194,17 +263,16 @@ impl BlockScratch {
             side.wide.fill(false);
         }
         for levels in PASSES {
-            for (segment, start) in (0..k).step_by(SEGMENT).enumerate() {
+            for (segment, range) in segments.ranges().enumerate() {
                 // Products with a second level of zeros add nothing.
                 if levels[0] == 1 && !a.wide[segment] || levels[1] == 1 && !b.wide[segment] {
                     continue;
                 }
-                let depth = SEGMENT.min(k - start);
-                let range = start..start + depth;
+                let depth = range.len();
                 let left = |p: Panels<'_, f32>| pack(range.clone(), scratch.line(), [Some(p), None]);
-                a.quantize((segment, levels[0]), (rows, depth), *bits, left);
+                a.quantize((segment, levels[0]), (rows, depth), bits, left);
                 let right = |p: Panels<'_, f32>| pack(range, scratch.line(), [None, Some(p)]);
-                b.quantize((segment, levels[1]), (columns, depth), *bits, right);
+                b.quantize((segment, levels[1]), (columns, depth), bits, right);
                 let (a_panels, b_panels) =
                     (&a.panels[..rows.next_multiple_of(a.width) * depth], &b.panels[..padded * depth]);
                 // A panel's sums are in the L1 cache when they are added.

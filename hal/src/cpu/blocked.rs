@@ -224,6 +224,46 @@ impl<T: Element<Compute: Tiled>> Scratch<T> {
     }
 }
 
+/// How a block of results is computed.
+pub(super) trait Method<T: Element> {
+    /// Buffers that a thread reuses from block to block.
+    type Scratch;
+
+    /// Allocates buffers for blocks of an `m` x `n` x `k` product.
+    fn scratch(&self, sides: [usize; 3]) -> Self::Scratch;
+
+    /// Computes a block of rows and columns over k. `pack` fills panels of the operands over a
+    /// range of k; `store` takes each row, not yet rounded.
+    fn block(
+        &self,
+        scratch: &mut Self::Scratch,
+        sides: [usize; 3],
+        pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, T::Compute>>; 2]),
+        store: impl FnMut(usize, &mut Line<T>, &[T::Compute]),
+    );
+}
+
+/// Chains of fused multiply-adds.
+pub(super) struct Chains;
+
+impl<T: Element<Compute: Tiled>> Method<T> for Chains {
+    type Scratch = Scratch<T>;
+
+    fn scratch(&self, [m, n, k]: [usize; 3]) -> Scratch<T> {
+        Scratch::new(m, n, k)
+    }
+
+    fn block(
+        &self,
+        scratch: &mut Scratch<T>,
+        sides: [usize; 3],
+        mut pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, T::Compute>>; 2]),
+        store: impl FnMut(usize, &mut Line<T>, &[T::Compute]),
+    ) {
+        scratch.block(sides, |k, line, panels| pack(k, line, panels.map(Some)), store);
+    }
+}
+
 /// Returns how many of `tasks` blocks a thread takes at a time: few enough that all threads have
 /// work, and enough that scratch memory is rarely allocated.
 pub(super) fn group(tasks: usize) -> usize {

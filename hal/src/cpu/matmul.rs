@@ -1,12 +1,11 @@
 //! The portable matrix product, as `docs/numerics.md` section 9 defines it.
 
 use super::CpuStorage;
-use super::block_product::BlockScratch;
-use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
+use super::block_product::{Blocks, Segments};
+use super::blocked::{Chains, Destination, Line, MC, Method, NC, Panels, Tiled, group};
 use super::element::Element;
 use super::walk::{dispatch_float, dispatch_float_f32, for_runs, gather, parallel, scatter};
 use crate::{Layout, Matmul, Numerics};
-use std::ops::Range;
 
 /// A strided matrix of `lines` (rows of the left operand, columns of the right one) by k.
 struct Operand<T> {
@@ -54,66 +53,6 @@ fn batch_offset(layout: &Layout, batch: usize) -> usize {
     let mut offset = 0;
     for_runs(&layout.dims()[..outer], &layout.stride()[..outer], batch..batch + 1, |o, _| offset = o);
     layout.start_offset() + offset
-}
-
-/// How a block of results is computed.
-trait Method<T: Element> {
-    /// Buffers that a thread reuses from block to block.
-    type Scratch;
-
-    fn scratch(&self, sides: [usize; 3]) -> Self::Scratch;
-
-    /// Computes a block of rows and columns over k. `pack` fills panels of the operands over a
-    /// range of k; `store` takes each row.
-    fn block(
-        &self,
-        scratch: &mut Self::Scratch,
-        sides: [usize; 3],
-        pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, T::Compute>>; 2]),
-        store: impl FnMut(usize, &mut Line<T>, &[T::Compute]),
-    );
-}
-
-/// Chains of fused multiply-adds.
-struct Chains;
-
-impl<T: Element<Compute: Tiled>> Method<T> for Chains {
-    type Scratch = Scratch<T>;
-
-    fn scratch(&self, [m, n, k]: [usize; 3]) -> Scratch<T> {
-        Scratch::new(m, n, k)
-    }
-
-    fn block(
-        &self,
-        scratch: &mut Scratch<T>,
-        sides: [usize; 3],
-        mut pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, T::Compute>>; 2]),
-        store: impl FnMut(usize, &mut Line<T>, &[T::Compute]),
-    ) {
-        scratch.block(sides, |k, line, panels| pack(k, line, panels.map(Some)), store);
-    }
-}
-
-/// Exact sums of integers of so many bits.
-struct Blocks(u32);
-
-impl<T: Element<Compute = f32>> Method<T> for Blocks {
-    type Scratch = (BlockScratch, Scratch<T>);
-
-    fn scratch(&self, sides @ [m, n, k]: [usize; 3]) -> (BlockScratch, Scratch<T>) {
-        (BlockScratch::new(self.0, sides), Scratch::new(m, n, k))
-    }
-
-    fn block(
-        &self,
-        (blocks, chains): &mut (BlockScratch, Scratch<T>),
-        sides: [usize; 3],
-        pack: impl FnMut(Range<usize>, &mut Line<T>, [Option<Panels<'_, f32>>; 2]),
-        store: impl FnMut(usize, &mut Line<T>, &[f32]),
-    ) {
-        blocks.block(chains, sides, pack, store);
-    }
 }
 
 fn product<T: Element<Compute: Tiled>, M: Method<T> + Sync>(
@@ -191,7 +130,11 @@ pub(super) fn matmul(
     }
     let digits = Matmul::block_digits(dst.dtype()).filter(|_| op.numerics == Some(Numerics::Block));
     match digits {
-        Some(digits) => dispatch_float_f32!(dst.dtype(), T => by!(&Blocks(8 * digits as u32), T)),
+        Some(digits) => {
+            let k = lhs.1.dims().last().copied().unwrap_or(0);
+            let blocks = Blocks { bits: 8 * digits as u32, segments: Segments::of_product(k) };
+            dispatch_float_f32!(dst.dtype(), T => by!(&blocks, T))
+        }
         None => dispatch_float!(dst.dtype(), T => by!(&Chains, T)),
     }
 }

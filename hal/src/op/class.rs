@@ -75,6 +75,21 @@ impl Op {
         )
     }
 
+    /// Whether the operation sums [block products](Numerics::Block) for dtypes that have them.
+    pub const fn has_blocks(&self) -> bool {
+        matches!(self, Op::Matmul(_) | Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_))
+    }
+
+    /// Output channels per group from which a convolution sums [block products](Numerics::Block).
+    /// With fewer, matrix units would have little to do.
+    pub const BLOCK_CHANNELS: usize = 16;
+
+    /// Returns the bytes per integer of the [block products](Numerics::Block) of a convolution of a
+    /// dtype with so many output channels per group; `None` if its results are chains.
+    pub const fn conv_block_digits(dtype: DType, channels: usize) -> Option<usize> {
+        if channels < Self::BLOCK_CHANNELS { None } else { crate::Matmul::block_digits(dtype) }
+    }
+
     /// Returns the class of the result for these dtypes, inputs first and the destination last. If
     /// the parameters name no numerics, returns the class of the portable kernel.
     pub fn class(&self, dtypes: &[DType]) -> Class {

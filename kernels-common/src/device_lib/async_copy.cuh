@@ -44,6 +44,28 @@ ISOBIT_FN void copy16_start(void *shared, const void *from) {
 #endif
 }
 
+// The same for 4 and for 16 bytes.
+ISOBIT_FN void copy4_or_zero_start(void *shared, const void *from, bool exists) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.ca.shared.global [p], [%1], 4, %2; }"
+                 :
+                 : "l"(shared), "l"(from), "r"(exists ? 4 : 0)
+                 : "memory");
+#else
+    *(u32 *)shared = exists ? *(const u32 *)from : 0;
+#endif
+}
+ISOBIT_FN void copy16_or_zero_start(void *shared, const void *from, bool exists) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.cg.shared.global [p], [%1], 16, %2; }"
+                 :
+                 : "l"(shared), "l"(from), "r"(exists ? 16 : 0)
+                 : "memory");
+#else
+    store((u32 *)shared, exists ? load<4>((const u32 *)from) : Pack<4, u32>{});
+#endif
+}
+
 // Ends a group of copies that this thread has started since the last call.
 ISOBIT_FN void copies_commit() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

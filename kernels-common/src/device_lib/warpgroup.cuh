@@ -60,6 +60,10 @@ ISOBIT_FN void piece_start(void *shared, const void *from, u32 bytes, u64 *signa
                  : "memory");
 }
 
+// Makes what this thread has written to shared memory, or what its copies of async_copy.cuh have
+// brought there, visible to products that start after a later signal.
+ISOBIT_FN void written_for_products() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
+
 // The bitwise or of a word of all lanes of a warp.
 ISOBIT_FN u32 any_of_warp(u32 word) {
     u32 all;

@@ -2,6 +2,7 @@
 //! Numerical results are tested by the conformance suite. Without a GPU, each test reports that it
 //! was skipped.
 
+mod block_convolution;
 mod block_rows;
 mod convolution_unit;
 mod custom;

@@ -9,10 +9,18 @@ use isobit_hal::Op;
 
 /// The number of multiplications in a case.
 const BUDGET: usize = 1 << 19;
+/// The same of block products in tiles of 64 x 64 results by 128 products, because simulated cards
+/// multiply whole tiles.
+const TILES: usize = 8;
+const TILE: usize = 64;
+const SEGMENT: usize = 128;
 
 const CHANNELS_IN: &[usize] = &[1, 1, 2, 3, 4, 5, 8, 16, 29, 33, 64, 65, 128];
 const CHANNELS_OUT: &[usize] = &[1, 1, 2, 3, 4, 5, 7, 15, 16, 17, 20, 32, 33, 63, 64, 65, 100, 129];
+/// For block products, which fewer channels do not have.
+const CHANNELS_OUT_OF_BLOCKS: &[usize] = &[15, 16, 16, 17, 20, 32, 33, 63, 64, 65, 100, 129];
 const TAPS: &[usize] = &[1, 2, 3, 3, 3, 4, 5, 7];
+const TAPS_OF_BLOCKS: &[usize] = &[1, 2, 2, 3];
 const STRIDES: &[usize] = &[1, 1, 1, 2, 2, 3, 4, 6];
 const DILATIONS: &[usize] = &[1, 1, 1, 2, 3, 4];
 const PADDINGS: &[usize] = &[0, 0, 1, 1, 2, 3, 6];
@@ -20,14 +28,15 @@ const GROUPS: &[usize] = &[1, 1, 1, 1, 2, 3, 4, 8, 31];
 const SIZES: &[usize] =
     &[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 28, 31, 32, 33, 63, 65, 127, 128, 129, 255, 257, 511, 513];
 
-pub(super) fn draw(draw: &mut Draw, op: &Op, plan: &Plan) -> Drawn {
+pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan) -> Drawn {
     let mut setup = Setup::of(op);
     let rank = setup.rank();
-    let mut left = BUDGET;
-    let fit = |draw: &mut Draw, left: &mut usize, choices: &[usize]| {
-        let fitting: Vec<usize> = choices.iter().copied().filter(|&c| c <= *left).collect();
+    let mut left = if blocks { TILES } else { BUDGET };
+    let fit = |draw: &mut Draw, left: &mut usize, choices: &[usize], tile: usize| {
+        let cost = |size: usize| if blocks { size.div_ceil(tile) } else { size };
+        let fitting: Vec<usize> = choices.iter().copied().filter(|&c| cost(c) <= *left).collect();
         let size = draw.one_of(&fitting);
-        *left /= size;
+        *left /= cost(size);
         size
     };
     // One tap for every output: the convolution is then a plain product.
@@ -38,14 +47,16 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, plan: &Plan) -> Drawn {
     setup.stride = each(draw, STRIDES, 1);
     setup.dilation = each(draw, DILATIONS, 1);
     setup.padding = each(draw, PADDINGS, 0);
-    let taps = each(draw, TAPS, 1);
+    let taps = each(draw, if blocks { TAPS_OF_BLOCKS } else { TAPS }, 1);
     taps.iter().for_each(|t| left /= t);
-    let mut channels_in = fit(draw, &mut left, CHANNELS_IN);
-    let channels_out = fit(draw, &mut left, CHANNELS_OUT);
-    setup.groups = fit(draw, &mut left, GROUPS);
-    let mut batch = fit(draw, &mut left, &[1, 1, 2, 2, 3, 5]);
+    left = left.max(1);
+    let mut channels_in = fit(draw, &mut left, CHANNELS_IN, SEGMENT);
+    let channels_out = fit(draw, &mut left, if blocks { CHANNELS_OUT_OF_BLOCKS } else { CHANNELS_OUT }, TILE);
+    setup.groups = fit(draw, &mut left, GROUPS, 1);
+    let mut batch = fit(draw, &mut left, &[1, 1, 2, 2, 3, 5], 1);
 
     // The outputs share the remaining budget.
+    left *= if blocks { TILE } else { 1 };
     let most = if rank == 2 { left.isqrt() } else { left };
     let mut sizes = Vec::with_capacity(rank);
     for (d, &taps) in taps.iter().enumerate().take(rank) {

@@ -4,11 +4,11 @@
 mod draw;
 mod exact;
 
-use super::{Family, Named, VendorCall};
+use super::{Family, Named, VendorCall, matmul};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::compare::{Comparison, compare_product};
-use crate::generate::{Draw, Drawn, Plan, values};
+use crate::generate::{Draw, Drawn, Fixed, Plan, values};
 use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Numerics, Op};
 
 pub(super) struct ConvFamily;
@@ -106,7 +106,29 @@ impl Family for ConvFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        draw::draw(draw, cell.operation.op(), plan)
+        draw::draw(draw, cell.operation.op(), cell.numerics == Some(Numerics::Block), plan)
+    }
+
+    /// For block products: channels of more than one segment per tap, phases with different taps,
+    /// and several taps per segment; segments are wide and not, in any order.
+    fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
+        if cell.numerics != Some(Numerics::Block) {
+            return None;
+        }
+        let mut setup = Setup::of(cell.operation.op());
+        let rank = setup.rank();
+        let (channels, sizes, taps) = match nth {
+            0 => ([130, 17], [5, 4], [2, 2]),
+            1 => ([5, 20], [12, 8], [7, 5]),
+            _ => return None,
+        };
+        setup.padding.fill(1);
+        if nth == 0 {
+            setup.stride.fill(2);
+        }
+        let shape = [&[2][..], &channels, &sizes[..rank], &taps[..rank]].concat();
+        let exponents = matmul::around_wide(cell.dtypes[0]);
+        Some(Fixed::new(&shape, &exponents).with(Params::Named(setup.named())))
     }
 
     fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {

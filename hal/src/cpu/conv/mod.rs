@@ -6,10 +6,11 @@
 mod axis;
 
 use super::CpuStorage;
-use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
+use super::block_product::{Blocks, Segments};
+use super::blocked::{Chains, Destination, Line, MC, Method, NC, Panels, Tiled, group};
 use super::element::Element;
 use super::walk::{gather, parallel};
-use crate::{Layout, Op, collapse};
+use crate::{Layout, Numerics, Op, collapse};
 use axis::{Axis, Window};
 use std::ops::Range;
 
@@ -50,6 +51,8 @@ struct Problem {
     kernel_in: usize,
     /// The phases of h and w.
     phases: [Vec<Axis>; 2],
+    /// Whether the products are block products.
+    blocks: bool,
 }
 
 impl Problem {
@@ -104,6 +107,7 @@ impl Problem {
             kernel: Strides { batch: group, channel: out, ..strides(kernel) },
             kernel_in,
             phases: [phases(0), phases(1)],
+            blocks: false,
         }
     }
 
@@ -135,7 +139,11 @@ impl Problem {
     ) {
         let stride = w.per_output.wrapping_mul(self.src.space[1]);
         for (row, k) in k.enumerate() {
-            let (channel, tap_h, tap_w) = (k / (h.taps * w.taps), k / w.taps % h.taps, k % w.taps);
+            let Some((channel, tap)) = self.factor(h.taps * w.taps, k) else {
+                panels.set_k(row, line.load(panels.lines, |out| out.fill(T::zeroed())));
+                continue;
+            };
+            let (tap_h, tap_w) = (tap / w.taps, tap % w.taps);
             let base = self.src.offset + (group * self.channels_in + channel) * self.src.channel;
             let values = line.load(panels.lines, |out| {
                 for run in runs {
@@ -174,22 +182,57 @@ impl Problem {
     ) {
         let [at_h, at_w] = self.kernel.space;
         let taps = h.first_tap * at_h + w.first_tap * at_w;
-        let shape = [self.channels_in, h.taps, w.taps];
-        let strides = [self.kernel_in, h.tap_step.wrapping_mul(at_h), w.tap_step.wrapping_mul(at_w)];
+        let [tap_h, tap_w] = [h.tap_step.wrapping_mul(at_h), w.tap_step.wrapping_mul(at_w)];
+        let (shape, strides) = ([self.channels_in, h.taps, w.taps], [self.kernel_in, tap_h, tap_w]);
         let walk =
             Layout::new(shape, strides.as_slice(), 0).map(|l| collapse(&[&l])).expect("one stride per dimension");
         let base = self.kernel.offset + group * self.kernel.batch + taps;
+        let weight = |k: usize| {
+            let (channel, tap) = self.factor(h.taps * w.taps, k)?;
+            Some(channel * self.kernel_in + tap / w.taps * tap_h + tap % w.taps * tap_w)
+        };
         for row in 0..panels.lines {
-            let from = &raw const kernel[base + (first + row) * self.kernel.channel];
-            // SAFETY: every weight that the walk visits, starting from the channel's first, is an
-            // element of the kernel, whose layout was validated to lie in the buffer.
-            let values =
-                line.load(k.len(), |out| unsafe { gather(from, &walk.dims, &walk.strides[0], k.clone(), out) });
+            let first = base + (first + row) * self.kernel.channel;
+            let values = line.load(k.len(), |out| match self.blocks {
+                true => {
+                    for (out, k) in out.iter_mut().zip(k.clone()) {
+                        *out = weight(k).map_or(T::zeroed(), |at| kernel[first + at]);
+                    }
+                }
+                // SAFETY: every weight that the walk visits, starting from the channel's first, is
+                // an element of the kernel, whose layout was validated to lie in the buffer.
+                false => unsafe { gather(&raw const kernel[first], &walk.dims, &walk.strides[0], k.clone(), out) },
+            });
             panels.set_line(row, values);
         }
     }
 
-    fn run<T: Element<Compute: Tiled>>(&self, src: &[T], kernel: &[T], dst: &mut [T]) {
+    /// Returns how the k of block products is cut, for so many taps.
+    fn segments(&self, taps: usize) -> Segments {
+        Segments::of_taps(taps, self.channels_in)
+    }
+
+    /// Returns the number of products of a result, with those that fill segments.
+    fn products(&self, taps: usize) -> usize {
+        if self.blocks { self.segments(taps).filled() } else { self.channels_in * taps }
+    }
+
+    /// Returns the channel and the tap of a product; `None` if it fills a segment.
+    fn factor(&self, taps: usize, k: usize) -> Option<(usize, usize)> {
+        if !self.blocks {
+            return Some((k / taps, k % taps));
+        }
+        self.segments(taps).element(k).map(|k| (k % self.channels_in, k / self.channels_in))
+    }
+
+    /// Computes the results by the method that `method` returns for the taps of a phase.
+    fn run<T: Element<Compute: Tiled>, M: Method<T>>(
+        &self,
+        method: impl Fn(usize) -> M + Sync,
+        src: &[T],
+        kernel: &[T],
+        dst: &mut [T],
+    ) {
         let destination = Destination(dst.as_mut_ptr());
         let [phases_h, phases_w] = &self.phases;
         let columns = |h: &Axis, w: &Axis| self.batch * h.outputs * w.outputs;
@@ -198,9 +241,9 @@ impl Problem {
         let most = columns(&phases_h[0], &phases_w[0]);
         let tiles_n = most.div_ceil(NC);
         let taps = |phases: &[Axis]| phases.iter().map(|a| a.taps).max().unwrap_or(0);
-        let deepest = self.channels_in * taps(phases_h) * taps(phases_w);
+        let most_taps = taps(phases_h) * taps(phases_w);
 
-        let task = |scratch: &mut Scratch<T>, index: usize| {
+        let task = |scratch: &mut M::Scratch, index: usize| {
             // Capture `destination` itself: the struct is `Sync`, its raw pointer alone is not.
             let destination = &destination;
             let (rest, j) = (index / tiles_n, index % tiles_n * NC);
@@ -213,11 +256,16 @@ impl Problem {
                 return;
             }
             let runs = self.runs(axes, j..j + columns);
-            scratch.block(
-                [rows, columns, self.channels_in * h.taps * w.taps],
+            method(h.taps * w.taps).block(
+                scratch,
+                [rows, columns, self.products(h.taps * w.taps)],
                 |k, line, [a, b]| {
-                    self.pack_kernel(kernel, axes, (group, i), k.clone(), line, a);
-                    self.pack_image(src, axes, group, (&runs, k), line, b);
+                    if let Some(a) = a {
+                        self.pack_kernel(kernel, axes, (group, i), k.clone(), line, a);
+                    }
+                    if let Some(b) = b {
+                        self.pack_image(src, axes, group, (&runs, k), line, b);
+                    }
                 },
                 |row, line, results| {
                     let results = line.store(results);
@@ -238,7 +286,8 @@ impl Problem {
         };
         let tasks = self.groups * phases_h.len() * phases_w.len() * tiles_m * tiles_n;
         parallel(tasks, group(tasks), &|range| {
-            let mut scratch = Scratch::new(self.channels_out, most, deepest);
+            let sides = [self.channels_out, most, self.products(most_taps)];
+            let mut scratch = method(most_taps).scratch(sides);
             range.for_each(|index| task(&mut scratch, index));
         });
     }
@@ -249,10 +298,25 @@ pub(super) fn conv(op: &Op, src: Input<'_>, kernel: Input<'_>, dst: &mut CpuStor
         return;
     }
     const DISPATCHED: &str = "operands were validated to have one dtype";
-    let problem = Problem::new(op, src.1, kernel.1, dl);
-    crate::dispatch_dtype!(@arms dst.dtype(), T, problem.run::<T>(
-        src.0.as_slice().expect(DISPATCHED),
-        kernel.0.as_slice().expect(DISPATCHED),
-        dst.as_mut_slice().expect(DISPATCHED),
-    ), F16 f16, BF16 bf16, F32 f32, F64 f64);
+    let mut problem = Problem::new(op, src.1, kernel.1, dl);
+    let digits = Op::conv_block_digits(dst.dtype(), problem.channels_out);
+    let digits = digits.filter(|_| op.numerics() == Some(Numerics::Block));
+    problem.blocks = digits.is_some();
+    macro_rules! by {
+        ($method:expr, $T:ident) => {
+            problem.run::<$T, _>(
+                $method,
+                src.0.as_slice().expect(DISPATCHED),
+                kernel.0.as_slice().expect(DISPATCHED),
+                dst.as_mut_slice().expect(DISPATCHED),
+            )
+        };
+    }
+    match digits {
+        Some(digits) => {
+            let blocks = |taps| Blocks { bits: 8 * digits as u32, segments: problem.segments(taps) };
+            crate::dispatch_dtype!(@arms dst.dtype(), T, by!(blocks, T), F16 f16, BF16 bf16, F32 f32)
+        }
+        None => crate::dispatch_dtype!(@arms dst.dtype(), T, by!(|_| Chains, T), F16 f16, BF16 bf16, F32 f32, F64 f64),
+    }
 }

@@ -49,10 +49,14 @@ fn levels(x: &[f32], dtype: DType) -> Levels {
 
 /// A result before it is rounded to the dtype. No element is infinite or a NaN.
 fn product(a: &[f32], b: &[f32], dtype: DType) -> f32 {
+    of_segments(&a.chunks(128).zip(b.chunks(128)).collect::<Vec<_>>(), dtype)
+}
+
+/// The same of segments of both lines.
+pub fn of_segments(segments: &[(&[f32], &[f32])], dtype: DType) -> f32 {
     let mut result = 0f32;
-    let segments: Vec<_> = a.chunks(128).zip(b.chunks(128)).collect();
     for pass in [[0, 0], [1, 0], [0, 1]] {
-        for (a, b) in &segments {
+        for (a, b) in segments {
             let (a, b) = (levels(a, dtype), levels(b, dtype));
             let (Some((a, a_step)), Some((b, b_step))) = (&a[pass[0]], &b[pass[1]]) else { continue };
             let sum: i128 = a.iter().zip(b).map(|(a, b)| a * b).sum();

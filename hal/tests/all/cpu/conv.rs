@@ -4,7 +4,7 @@
 use super::*;
 use half::bf16;
 use isobit_hal::cpu::internals::force_baseline;
-use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Op, Src};
+use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Matmul, Numerics, Op, Src};
 
 /// Sizes and parameters in two dimensions.
 #[derive(Debug, Clone, Copy)]
@@ -170,6 +170,81 @@ fn every_output_keeps_the_order() {
             let flat = |[a, b, _, d]: [usize; 4]| Layout::contiguous([a, b, d]);
             let got = apply(&setup.op1d(), &storage(&x), &flat(setup.src()), &storage(&k), &flat(setup.kernel()));
             assert_same(&vec::<f32>(&got), &want);
+        }
+    }
+}
+
+/// Computes one result as a block product (`docs/numerics/conv.md`, section 3). Its factors are in
+/// the order of chains, channel by channel.
+fn block_product(factors: &[(f32, f32)], channels: usize, dtype: DType) -> f32 {
+    let taps = factors.len() / channels;
+    let by_tap = (0..taps).flat_map(|tap| (0..channels).map(move |channel| factors[channel * taps + tap]));
+    let (weights, inputs): (Vec<_>, Vec<_>) = by_tap.unzip();
+    let taps_per_row = if channels <= 32 { 128 / channels } else { 1 };
+    let rows = weights.chunks(taps_per_row * channels).zip(inputs.chunks(taps_per_row * channels));
+    let segments: Vec<_> = rows.flat_map(|(w, x)| w.chunks(128).zip(x.chunks(128))).collect();
+    block::of_segments(&segments, dtype)
+}
+
+#[test]
+fn block_convolutions_are_what_the_definition_says() {
+    let mut rng = Rng(64);
+    for (case, channels) in
+        (0..51).zip([1, 2, 3, 5, 9, 31, 32, 33, 64, 65, 100, 127, 128, 129, 200, 256, 300].repeat(3))
+    {
+        let mut setup = Setup::draw(&mut rng, case % 2 == 1, 1 + case / 2 % 2);
+        setup.channels = [channels, 16 + case % 2];
+        let dtype = [DType::BF16, DType::F16, DType::F32][case % 3];
+        // Exponents from 2^-10 to 2^2 make some segments wide.
+        let mut values = |n: usize| -> (CpuStorage, Vec<f32>) {
+            let small = |v: f32, i: usize| v * 2f32.powi(-((i * 7 % 13) as i32));
+            let all: Vec<f32> = rng.floats(n).into_iter().enumerate().map(|(i, v)| small(v, i)).collect();
+            let rounded = storage(&all).to_dtype(&Layout::contiguous(n), dtype).unwrap();
+            let widened = vec::<f32>(&rounded.to_dtype(&Layout::contiguous(n), DType::F32).unwrap());
+            (rounded, widened)
+        };
+        let [(x, wide_x), (k, wide_k)] = [values(product(&setup.src())), values(product(&setup.kernel()))];
+        let want = setup.by_the_rule(&wide_x, &wide_k, 0.0, |factors| block_product(factors, channels, dtype));
+        let want = vec::<f32>(&{
+            let all = Layout::contiguous(want.len());
+            storage(&want).to_dtype(&all, dtype).unwrap().to_dtype(&all, DType::F32).unwrap()
+        });
+        let (xl, kl) = (Layout::contiguous(setup.src()), Layout::contiguous(setup.kernel()));
+        let got = apply(&setup.op().with_numerics(Some(Numerics::Block)), &x, &xl, &k, &kl);
+        assert_same(&vec::<f32>(&got.to_dtype(&Layout::contiguous(got.len()), DType::F32).unwrap()), &want);
+    }
+}
+
+#[test]
+fn few_output_channels_are_chains() {
+    let mut rng = Rng(66);
+    for transposed in [false, true] {
+        let setup = Setup { channels: [40, 15], ..Setup::draw(&mut rng, transposed, 2) };
+        let [x, k] = [setup.src(), setup.kernel()].map(|dims| storage(&rng.floats(product(&dims))));
+        let [xl, kl] = [setup.src(), setup.kernel()].map(Layout::contiguous);
+        let [block, portable] = [Numerics::Block, Numerics::Portable]
+            .map(|numerics| vec::<f32>(&apply(&setup.op().with_numerics(Some(numerics)), &x, &xl, &k, &kl)));
+        assert_same(&block, &portable);
+    }
+}
+
+/// A convolution of one tap is the product of kernel and input, also where a line has an infinity
+/// or a NaN.
+#[test]
+fn one_tap_is_a_block_product() {
+    let mut rng = Rng(65);
+    for channels in [5, 64, 100, 130, 300] {
+        let (mut x, mut k) = (rng.floats(channels * 12), rng.floats(17 * channels));
+        (x[17], x[30], k[channels * 3]) = (f32::INFINITY, f32::NAN, f32::NEG_INFINITY);
+        let (x, k) = (storage(&x), storage(&k));
+        let op = Op::Conv2d(Conv2d::default()).with_numerics(Some(Numerics::Block));
+        let [xl, kl] = [[1, channels, 3, 4], [17, channels, 1, 1]].map(Layout::contiguous);
+        let got = vec::<f32>(&apply(&op, &x, &xl, &k, &kl));
+        let matmul = Matmul::with_numerics(Numerics::Block);
+        let [xl, kl] = [[channels, 12], [17, channels]].map(Layout::contiguous);
+        let want = vec::<f32>(&k.matmul(&kl, &x, &xl, matmul).unwrap());
+        for (got, want) in got.iter().zip(&want) {
+            assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{got}, not {want}");
         }
     }
 }

@@ -142,6 +142,20 @@ impl Window {
     }
 }
 
+impl Part {
+    /// Returns how many taps the outputs of a phase meet, as `conv_line` of conv.cuh does.
+    pub fn taps_of(&self, transposed: bool, phase: usize) -> usize {
+        let a = &self.axis;
+        if !transposed {
+            return a.taps as usize;
+        }
+        let (tap_step, rest) = (a.stride / a.common, (a.position as u32 + phase as u32) % a.stride);
+        let first = u64::from(rest / a.common) * u64::from(a.inverse) % u64::from(tap_step);
+        let meets = rest.is_multiple_of(a.common) && first < u64::from(a.taps);
+        if meets { ((a.taps - first as u32 - 1) / tap_step + 1) as usize } else { 0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::DType;
+use isobit_hal::{DType, Matmul};
 
 /// Tiles of 128 outputs by 64 channels.
 pub const TILE: u8 = 0;
@@ -17,6 +17,17 @@ pub const SEGMENTS: u8 = 3;
 pub const UNIT: u8 = 4;
 /// Like [`TILE`], on AMD's matrix units. Empty for other targets.
 pub const TILE_UNIT: u8 = 5;
+
+/// Packs the input of a block convolution, from the input itself or from packed pixels.
+pub const PACK: u8 = 6;
+pub const SPREAD: u8 = 7;
+/// The weights of a block convolution as a matrix, its results in their places, and those results
+/// that are chains.
+pub const UNFOLD_KERNEL: u8 = 8;
+pub const FOLD: u8 = 9;
+pub const CHAINS: u8 = 10;
+/// A block convolution on Hopper's warpgroups, from packed pixels. Empty for other targets.
+pub const WARPGROUP: u8 = 11;
 
 /// The dtypes that convolutions support.
 pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -37,6 +48,23 @@ pub fn add(modules: &mut Vec<Module>) {
         thin.kernel(key(THIN_4), format!("conv_{dtype}_thin_4"), "ISOBIT_CONV_THIN", &[ty, "4", "2", strips_4]);
         thin.kernel(key(SEGMENTS), format!("conv_{dtype}_segments"), "ISOBIT_CONV_SEGMENTS", &[ty]);
         modules.push(thin);
+        if Matmul::block_digits(dtype).is_some() {
+            let mut block = Module::new(format!("conv_block_{dtype}"), "ops/conv/block.cu");
+            for (variant, what) in [(UNFOLD_KERNEL, "unfold_kernel"), (FOLD, "fold")] {
+                let symbol = format!("conv_{dtype}_{what}");
+                block.kernel(key(variant), symbol, "ISOBIT_CONV_MOVE", &[ty, &format!("conv_{what}")]);
+            }
+            block.kernel(key(CHAINS), format!("conv_{dtype}_chains"), "ISOBIT_CONV_CHAINS", &[ty]);
+            modules.push(block);
+            let mut pack = Module::new(format!("conv_pack_{dtype}"), "ops/conv/block_pack.cu");
+            pack.kernel(key(PACK), format!("conv_{dtype}_pack"), "ISOBIT_CONV_PACK", &[ty, "3"]);
+            pack.kernel(key(SPREAD), format!("conv_{dtype}_spread"), "ISOBIT_CONV_SPREAD", &[ty]);
+            modules.push(pack);
+            let warpgroup = Module::new(format!("conv_warpgroup_{dtype}"), "ops/conv/block_warpgroup.cu");
+            let mut warpgroup = warpgroup.with_variant(["sm_90", "sm_90a"]);
+            warpgroup.kernel(key(WARPGROUP), format!("conv_{dtype}_warpgroup"), "ISOBIT_CONV_WARPGROUP", &[ty]);
+            modules.push(warpgroup);
+        }
     }
     let mut unit = Module::new("conv_unit_f64", "ops/conv/unit.cu");
     let key = Key::new(Family::Conv, 0, &[DType::F64], UNIT);

@@ -60,7 +60,7 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
 /// The layout of the kernels' `Conv`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Conv {
+pub(super) struct Conv {
     axis: [Axis; 2],
     transposed: u32,
     channels_in: u32,
@@ -83,7 +83,7 @@ const _: () = assert!(offset_of!(Conv, kernel_vectors) == 164 && offset_of!(Conv
 
 /// How a kernel divides the results among blocks, and their dynamic shared memory.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+pub(super) struct Shape {
     variant: u8,
     channels: usize,
     outputs: usize,
@@ -92,7 +92,7 @@ struct Shape {
 }
 
 impl Shape {
-    const fn new(variant: u8, channels: usize, outputs: usize, threads: usize) -> Self {
+    pub const fn new(variant: u8, channels: usize, outputs: usize, threads: usize) -> Self {
         Self { variant, channels, outputs, threads, shared: 0 }
     }
 }
@@ -107,60 +107,81 @@ const STRIPS_4: Shape = Shape::new(THIN_4, 4, 256, 128);
 const SUMS: Shape = Shape::new(SEGMENTS, 1, 128, 128);
 
 /// Ranges of groups, images, and outputs along h and w.
-type Ranges = [Range<usize>; 4];
+pub(super) type Ranges = [Range<usize>; 4];
+
+/// Launches a part of a problem.
+type LaunchPart<'l> = dyn FnMut(&Ranges, &[Part; 2]) -> Result<()> + 'l;
+
+/// Whether a part of a problem fits one launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fits {
+    Yes,
+    No,
+    /// It does if it has fewer images.
+    WithFewerImages,
+}
 
 impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
     /// Every element of the three tensors must be allocated, and the result must overlap neither
     /// itself nor its inputs.
     pub unsafe fn portable(&self) -> Result<()> {
-        let [h, w] = self.windows.map(|w| 0..w.outputs);
-        // SAFETY: the caller promises that every element of the three tensors is allocated, and the
-        // result overlaps neither itself nor its inputs.
-        unsafe { self.ranges([0..self.groups, 0..self.images, h, w]) }
+        self.cut(&|ranges, parts| self.fits(ranges, parts), &mut |ranges, parts| {
+            // SAFETY: a part of the problem, for which the caller promises what is required.
+            unsafe { self.launch(ranges, parts) }
+        })
     }
 
-    /// Computes a part of the results. Splits it in two halves if it is too large for one launch.
+    /// Whether a part of the problem fits one launch.
+    fn fits(&self, ranges: &Ranges, [h, w]: [&Part; 2]) -> Fits {
+        let [groups, images] = [0, 1].map(|d| ranges[d].len());
+        let outputs = [h.per_phase, w.per_phase].into_iter().fold(images, usize::saturating_mul);
+        let units = [h.phases, w.phases].into_iter().fold(groups, usize::saturating_mul);
+        let Some(shape) = self.shape(images, [h, w]) else { return Fits::WithFewerImages };
+        let blocks = self.channels_out.div_ceil(shape.channels).saturating_mul(outputs.div_ceil(shape.outputs));
+        match sizes::CONV_OUTPUTS.is_exceeded(outputs) || sizes::CONV_BLOCKS.is_exceeded(blocks.saturating_mul(units)) {
+            true => Fits::No,
+            false => Fits::Yes,
+        }
+    }
+
+    /// Launches the problem in parts that fit, or that cannot be smaller.
     ///
-    /// # Safety
-    /// Same as [`portable`](Self::portable).
-    unsafe fn ranges(&self, ranges: Ranges) -> Result<()> {
+    /// # Errors
+    /// The error of a launch, or `InvalidArgument` if one output sees inputs that are too far
+    /// apart for the kernels.
+    pub fn cut(&self, fits: &dyn Fn(&Ranges, [&Part; 2]) -> Fits, launch: &mut LaunchPart<'_>) -> Result<()> {
+        let [h, w] = self.windows.map(|w| 0..w.outputs);
+        self.cut_ranges([0..self.groups, 0..self.images, h, w], fits, launch)
+    }
+
+    fn cut_ranges(
+        &self,
+        ranges: Ranges,
+        fits: &dyn Fn(&Ranges, [&Part; 2]) -> Fits,
+        launch: &mut LaunchPart<'_>,
+    ) -> Result<()> {
         let [groups, images, h, w] = [0, 1, 2, 3].map(|d| ranges[d].len());
         let parts = [self.windows[0].part(&ranges[2]), self.windows[1].part(&ranges[3])];
-        let fits = |h: &Part, w: &Part| {
-            let outputs = [h.per_phase, w.per_phase].into_iter().fold(images, usize::saturating_mul);
-            let units = [h.phases, w.phases].into_iter().fold(groups, usize::saturating_mul);
-            let shape = self.shape(images, [h, w])?;
-            let blocks = self.channels_out.div_ceil(shape.channels).saturating_mul(outputs.div_ceil(shape.outputs));
-            let fits = !sizes::CONV_OUTPUTS.is_exceeded(outputs)
-                && !sizes::CONV_BLOCKS.is_exceeded(blocks.saturating_mul(units));
-            fits.then_some((shape, outputs, units))
-        };
-        let launch = match &parts {
-            [Ok(h), Ok(w)] => fits(h, w),
-            _ => None,
+        let fit = match &parts {
+            [Ok(h), Ok(w)] => fits(&ranges, [h, w]),
+            _ => Fits::No,
         };
         let largest = [(2, h), (3, w), (1, images), (0, groups)].into_iter().max_by_key(|&(_, size)| size);
-        let too_far = matches!(&parts, [Ok(h), Ok(w)] if self.shape(images, [h, w]).is_none());
-        let largest = if too_far { Some((1, images)) } else { largest };
-        match (launch, largest) {
-            (None, Some((d, size))) if size > 1 => {
+        let largest = if fit == Fits::WithFewerImages { Some((1, images)) } else { largest };
+        match largest {
+            Some((d, size)) if size > 1 && fit != Fits::Yes => {
                 let middle = ranges[d].start + size / 2;
                 for half in [ranges[d].start..middle, middle..ranges[d].end] {
                     let mut part = ranges.clone();
                     part[d] = half;
-                    // SAFETY: a part of the problem, for which the caller promises what `portable`
-                    // requires.
-                    unsafe { self.ranges(part)? };
+                    self.cut_ranges(part, fits, launch)?;
                 }
                 Ok(())
             }
-            (launch, _) => {
+            _ => {
                 let [h, w] = parts;
-                let parts = [h?, w?];
-                let (shape, outputs, units) = launch.unwrap_or((STRIPS_4, 1, 1));
-                // SAFETY: same as above.
-                unsafe { self.launch(shape, &ranges, &parts, outputs, units) }
+                launch(&ranges, &[h?, w?])
             }
         }
     }
@@ -195,20 +216,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
 
     /// # Safety
     /// Same as [`portable`](Self::portable).
-    unsafe fn launch(
-        &self,
-        shape: Shape,
-        ranges: &Ranges,
-        parts: &[Part; 2],
-        outputs: usize,
-        units: usize,
-    ) -> Result<()> {
-        let [group, image, h, w] = [0, 1, 2, 3].map(|d| ranges[d].start);
-        let from = |t: &Tensor, image: usize, [h, w]: [usize; 2]| {
-            t.at(self.dtype, group * t.group + image * t.image + h * t.space[0] + w * t.space[1])
-        };
-        let src = from(&self.src, image, [parts[0].first_input, parts[1].first_input]);
-        let (kernel, dst) = (from(&self.kernel, 0, [0, 0]), from(&self.dst, image, [h, w]));
+    unsafe fn launch(&self, ranges: &Ranges, parts: &[Part; 2]) -> Result<()> {
+        let ([groups, images], [h, w]) = ([0, 1].map(|d| ranges[d].len()), parts);
+        let (outputs, units) = (images * h.per_phase * w.per_phase, groups * h.phases * w.phases);
+        let shape = self.shape(images, [h, w]).unwrap_or(STRIPS_4);
+        let tensors = self.tensors(ranges, parts);
+        let [src, kernel, dst] = tensors;
 
         let blocks = |s: Shape| self.channels_out.div_ceil(s.channels) * outputs.div_ceil(s.outputs) * units;
         // If the results alone do not fill the GPU, each segment of k gets its own block.
@@ -221,7 +234,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let are_few = !sizes::CONV_ENOUGH.is_reached_or(blocks(shape), enough);
         let apart = if are_few && !sizes::CONV_APART.is_exceeded(blocks(shape) * all) { all } else { 1 };
 
-        let conv = self.conv(shape, [src, kernel, dst], parts, outputs, apart);
+        let conv = self.conv(shape, tensors, parts, outputs, apart);
         let size = if self.dtype == DType::F64 { 8 } else { 4 };
         let values = units * apart * self.channels_out * outputs * size;
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
@@ -238,13 +251,24 @@ impl<R: GpuRuntime> Problem<'_, R> {
         if partial.is_none() {
             return Ok(());
         }
-        let sums = self.conv(SUMS, [src, kernel, dst], parts, outputs, 1);
+        let sums = self.conv(SUMS, tensors, parts, outputs, 1);
         // SAFETY: same as above; all values are written earlier in stream order, and the scratch
         // memory returns to the pool afterwards.
         unsafe { second.on(self.device, args![dst.ptr, to, sums, apart as u32]) }
     }
 
-    fn conv(
+    /// Returns the input, the kernel and the result as a part sees them.
+    pub fn tensors(&self, ranges: &Ranges, parts: &[Part; 2]) -> [Tensor; 3] {
+        let [group, image, h, w] = [0, 1, 2, 3].map(|d| ranges[d].start);
+        let from = |t: &Tensor, image: usize, [h, w]: [usize; 2]| {
+            t.at(self.dtype, group * t.group + image * t.image + h * t.space[0] + w * t.space[1])
+        };
+        let src = from(&self.src, image, [parts[0].first_input, parts[1].first_input]);
+        [src, from(&self.kernel, 0, [0, 0]), from(&self.dst, image, [h, w])]
+    }
+
+    /// Returns the parameters of a launch.
+    pub fn conv(
         &self,
         shape: Shape,
         [src, kernel, dst]: [Tensor; 3],

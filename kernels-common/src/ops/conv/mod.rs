@@ -1,13 +1,16 @@
 //! Convolutions and transposed convolutions.
 
 mod axis;
+mod block;
 mod launch;
 
 use super::matmul;
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
-use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT};
+use crate::manifest::instances::conv::{
+    CHAINS, FOLD, PACK, SEGMENTS, SPREAD, THIN, THIN_4, TILE, TILE_UNIT, UNFOLD_KERNEL, UNIT, WARPGROUP,
+};
 use crate::ops::stored;
 use crate::runtime::{Conv, GpuRuntime, Tensor4, Vendor};
 use crate::storage::GpuStorage;
@@ -17,7 +20,8 @@ use launch::{Problem, Tensor, key};
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    let units: &[u8] = if dtypes[0] == DType::F64 { &[UNIT] } else { &[] };
+    let blocks: &[u8] = &[PACK, SPREAD, UNFOLD_KERNEL, FOLD, CHAINS, WARPGROUP];
+    let units = if dtypes[0] == DType::F64 { &[UNIT] } else { blocks };
     let own = [TILE, TILE_UNIT, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant));
     own.chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).collect()
 }
@@ -61,9 +65,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             }
         }
         let problem = problem(kernel, kernel_layout);
-        match product(device, &problem) {
-            Some(product) => product.portable(),
-            None => portable(device, &problem).portable(),
+        let digits = Op::conv_block_digits(dst.dtype(), of_group(&problem).1).filter(|_| numerics == Numerics::Block);
+        match (product(device, &problem), digits) {
+            (Some(product), Some(digits)) => product.block(digits, [None; 2]),
+            (Some(product), None) => product.portable(),
+            (None, Some(digits)) => portable(device, &problem).block(digits),
+            (None, None) => portable(device, &problem).portable(),
         }
     }
 }

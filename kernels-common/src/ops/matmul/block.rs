@@ -9,6 +9,7 @@ pub(crate) use packed::{Form, pack_matrix};
 use super::{Operand, Problem, key, unit};
 use crate::args;
 use crate::device::GpuDevice;
+use crate::key::Key;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::matmul::{BLOCK, BLOCK_LARGE, BLOCK_WARPGROUP, PACK};
@@ -19,11 +20,11 @@ use std::mem::offset_of;
 
 /// Elements of k per segment, and lines of a part. Must match ops/matmul/block/digits.cuh and
 /// device_lib/digit_tile.cuh.
-const SEGMENT: usize = 128;
+pub(in crate::ops) const SEGMENT: usize = 128;
 const LINES: usize = 8;
 /// Threads per block of packing, and lines that a block packs.
-const PACK_THREADS: u32 = 256;
-const PACK_LINES: usize = 64;
+pub(in crate::ops) const PACK_THREADS: u32 = 256;
+pub(in crate::ops) const PACK_LINES: usize = 64;
 
 /// Architectures whose multiprocessors have the shared memory that the large tiles need.
 const ROOMY: [&str; 5] = ["sm_80", "sm_87", "sm_90", "sm_100", "sm_103"];
@@ -123,12 +124,12 @@ const _: () = assert!(offset_of!(Side, batch) == 72);
 /// The layout of the kernels' `BlockProduct`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Product {
+pub(in crate::ops) struct Product {
     m: u32,
     n: u32,
     segments: u32,
     c_pairs: u32,
-    k: u64,
+    chain: u64,
     a: [u64; 2],
     b: [u64; 2],
     c: [u64; 2],
@@ -140,12 +141,12 @@ struct Product {
 }
 
 const _: () = assert!(size_of::<Product>() == 544);
-const _: () = assert!(offset_of!(Product, k) == 16 && offset_of!(Product, m_tiles) == 96);
+const _: () = assert!(offset_of!(Product, chain) == 16 && offset_of!(Product, m_tiles) == 96);
 const _: () = assert!(offset_of!(Product, batch) == 120);
 
 /// Returns the bytes of a packed matrix: of two levels the parts with the scale and the step of
 /// each line, a part of zeros, and flags.
-fn packed_bytes(digits: usize, lines: usize, k: usize) -> usize {
+pub(in crate::ops) fn packed_bytes(digits: usize, lines: usize, k: usize) -> usize {
     let parts = lines.div_ceil(LINES).saturating_mul(k.div_ceil(SEGMENT));
     let part = LINES * SEGMENT * digits;
     let each = 2 * (part + LINES * (size_of::<f32>() + size_of::<i32>())) + size_of::<u32>();
@@ -153,7 +154,7 @@ fn packed_bytes(digits: usize, lines: usize, k: usize) -> usize {
 }
 
 /// Returns the blocks that pack a matrix.
-fn pack_blocks(lines: usize, k: usize) -> usize {
+pub(in crate::ops) fn pack_blocks(lines: usize, k: usize) -> usize {
     lines.div_ceil(PACK_LINES).saturating_mul(k.div_ceil(SEGMENT))
 }
 
@@ -161,7 +162,7 @@ fn pack_blocks(lines: usize, k: usize) -> usize {
 ///
 /// # Safety
 /// Every element must be allocated, and `to` must have space for all packed matrices.
-unsafe fn pack_lines<R: GpuRuntime>(
+pub(in crate::ops) unsafe fn pack_lines<R: GpuRuntime>(
     device: &GpuDevice<R>,
     dtype: DType,
     from: Operand,
@@ -196,24 +197,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
     ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    pub(super) unsafe fn block(self, digits: usize, packed: [Option<Form>; 2]) -> Result<()> {
+    pub(in crate::ops) unsafe fn block(self, digits: usize, packed: [Option<Form>; 2]) -> Result<()> {
         if !sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n)) {
             // SAFETY: the caller promises what is required.
             return unsafe { self.thin(packed) };
         }
-        let enough = self.device.runtime().limits().multiprocessors as usize;
-        let fills = |tile: &Tile| {
-            let blocks = tile.blocks(self.m, self.n).saturating_mul(count(&self.batch));
-            sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough)
-        };
-        let tiles = Tile::SMALL.blocks(self.m, self.n).saturating_mul(count(&self.batch));
-        let tile = if sizes::MATMUL_WARPGROUP.is_reached(tiles) && has_warpgroups(self.device, self.dtype) {
-            Tile::warpgroup(digits)
-        } else if fills(&Tile::large(digits)) && has_room(self.device, self.dtype) {
-            Tile::large(digits)
-        } else {
-            Tile::SMALL
-        };
+        let tile = self.tile(digits);
         let scratch = |packed: Option<Form>, lines| packed.map_or_else(|| packed_bytes(digits, lines, self.k), |_| 0);
         let each = scratch(packed[0], self.m).saturating_add(scratch(packed[1], self.n)).max(1);
         let all = each.saturating_mul(count(&self.batch));
@@ -223,18 +212,75 @@ impl<R: GpuRuntime> Problem<'_, R> {
         self.in_parts(&blocks, most, &mut |part, [a, b]| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
-            unsafe { part.launch_block(digits, tile, [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))]) }
+            unsafe {
+                let packed = [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))];
+                part.launch_block(digits, tile, packed, self.k)
+            }
         })
     }
 
+    /// Computes the block product of packed matrices by one launch, without those results that are
+    /// chains: the elements of the operands are not read. The steps of both operands along the
+    /// batch are in matrices of their forms.
+    ///
+    /// # Safety
+    /// Every element of the result must be allocated, and the result must not overlap itself. The
+    /// forms must have all matrices. Blocks and tiles must fit a launch.
+    pub(in crate::ops) unsafe fn block_of_packed(&self, digits: usize, packed: [Form; 2]) -> Result<()> {
+        // SAFETY: the caller promises what is required; without chains, no element is read.
+        unsafe { self.launch_block(digits, self.tile(digits), packed.map(Some), 0) }
+    }
+
+    /// Whether [`block_of_packed`](Self::block_of_packed) would run on warpgroups.
+    pub(in crate::ops) fn is_on_warpgroups(&self, digits: usize) -> bool {
+        self.tile(digits).variant == BLOCK_WARPGROUP
+    }
+
+    /// Returns the parameters and the launch of a kernel on warpgroups that finds the right operand
+    /// by itself.
+    pub(in crate::ops) fn on_warpgroups(&self, digits: usize, left: Form, key: Key) -> (Product, Launch) {
+        let steps = |which: usize| self.batch.iter().map(|d| d.stride[which]).collect();
+        let side = |which| Packed::<R> { at: left.at, bytes: left.bytes, steps: steps(which), _scratch: None };
+        let (product, launch) = self.block_product(digits, Tile::warpgroup(digits), [&side(0), &side(1)], 0);
+        (product, Launch { key, ..launch })
+    }
+
+    /// Returns the tile for all results.
+    fn tile(&self, digits: usize) -> Tile {
+        let enough = self.device.runtime().limits().multiprocessors as usize;
+        let fills = |tile: &Tile| {
+            let blocks = tile.blocks(self.m, self.n).saturating_mul(count(&self.batch));
+            sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough)
+        };
+        let tiles = Tile::SMALL.blocks(self.m, self.n).saturating_mul(count(&self.batch));
+        if sizes::MATMUL_WARPGROUP.is_reached(tiles) && has_warpgroups(self.device, self.dtype) {
+            Tile::warpgroup(digits)
+        } else if fills(&Tile::large(digits)) && has_room(self.device, self.dtype) {
+            Tile::large(digits)
+        } else {
+            Tile::SMALL
+        }
+    }
+
+    /// Chains have `chain` products: `k`, or none if they are not asked for.
+    ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    unsafe fn launch_block(&self, digits: usize, tile: Tile, packed: [Option<Form>; 2]) -> Result<()> {
+    unsafe fn launch_block(&self, digits: usize, tile: Tile, packed: [Option<Form>; 2], chain: usize) -> Result<()> {
         // SAFETY: the caller promises that every element of both operands is allocated.
         let [a, b] = unsafe {
             let (rows, columns) = (self.a, Operand { row: self.b.col, col: self.b.row, ..self.b });
             [self.pack(digits, rows, self.m, 0, packed[0])?, self.pack(digits, columns, self.n, 1, packed[1])?]
         };
+        let (product, launch) = self.block_product(digits, tile, [&a, &b], chain);
+        let args = args![self.a.ptr, self.b.ptr, self.c.ptr, a.at, b.at, product];
+        // SAFETY: the caller promises valid matrices; both operands are packed earlier in stream
+        // order, and their memory returns to the pool afterwards.
+        unsafe { launch.on(self.device, args) }
+    }
+
+    /// Returns the parameters of a product of packed operands, and its launch.
+    fn block_product(&self, digits: usize, tile: Tile, [a, b]: [&Packed<R>; 2], chain: usize) -> (Product, Launch) {
         let batch: IndexDims<5> = (self.batch.iter().zip(a.steps.iter().zip(&b.steps)))
             .map(|(d, (&a, &b))| Dim { size: d.size, stride: [d.stride[0], d.stride[1], d.stride[2], a, b] })
             .collect();
@@ -246,7 +292,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             n: self.n as u32,
             segments: self.k.div_ceil(SEGMENT) as u32,
             c_pairs: u32::from(self.c.col == 1 && steps.is_multiple_of(2) && self.c.ptr.0.is_multiple_of(pair)),
-            k: self.k as u64,
+            chain: chain as u64,
             a: strides(&self.a),
             b: strides(&self.b),
             c: strides(&self.c),
@@ -264,10 +310,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let blocks = product.tiles.min(at_once) as u32;
         let mut launch = Launch::linear(key(self.dtype, tile.variant), blocks, tile.threads);
         launch.config.shared_bytes = tile.shared(digits);
-        let args = args![self.a.ptr, self.b.ptr, self.c.ptr, a.at, b.at, product];
-        // SAFETY: the caller promises valid matrices; both operands are packed earlier in stream
-        // order, and their memory returns to the pool afterwards.
-        unsafe { launch.on(self.device, args) }
+        (product, launch)
     }
 
     /// Packs each matrix of an operand once, unless it is packed already: `which` is its place in

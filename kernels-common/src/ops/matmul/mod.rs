@@ -16,7 +16,7 @@ use crate::manifest::instances::matmul::{
 };
 use std::mem::offset_of;
 
-mod block;
+pub(super) mod block;
 pub(crate) use block::pack_matrix;
 pub(crate) mod self_test;
 pub(super) mod unit;

@@ -43,11 +43,13 @@ template <typename V>
 ISOBIT_FN Pack<4, V> told_by_line(const V *shared) {
     return load<4>(shared + line_of_thread() * PACK_TEAM);
 }
-// All bits that the lines of this thread's team have set.
-ISOBIT_FN u32 flags_of_team(const PackShared &shared) {
-    const u32 *flags = shared.flags + line_of_thread() / CHUNK_LINES * CHUNK_LINES;
+// All bits that eight lines have set, those of this thread's team for instance.
+ISOBIT_FN u32 any_of_lines(const u32 *flags) {
     const Pack<4, u32> low = load<4>(flags), high = load<4>(flags + 4);
     return low.v[0] | low.v[1] | low.v[2] | low.v[3] | high.v[0] | high.v[1] | high.v[2] | high.v[3];
+}
+ISOBIT_FN u32 flags_of_team(const PackShared &shared) {
+    return any_of_lines(shared.flags + line_of_thread() / CHUNK_LINES * CHUNK_LINES);
 }
 
 // The largest bits, without signs.
@@ -210,6 +212,18 @@ ISOBIT_FN void copy_lines(T *rows, const T *from, const BlockLines &p, u32 lines
     }
 }
 
+// Takes a thread's elements from there.
+template <typename T>
+ISOBIT_FN void take_rows(float (&x)[PACK_EACH], const T *rows) {
+#pragma unroll
+    for (u32 c = 0; c < PACK_CHUNKS; c++) {
+        const T *at = rows + row_place<T>((c * PACK_TEAM + member_of_thread()) * CHUNK_K) + thread_x() % CHUNK_LINES;
+#pragma unroll
+        for (u32 i = 0; i < CHUNK_K; i++)
+            x[c * CHUNK_K + i] = to_compute(at[i * CHUNK_LINES]);
+    }
+}
+
 // Reads a segment of the 8 lines of a team from `from` on: straight from memory where it runs along
 // the lines, else through `rows`. All threads of the team must call it together.
 template <typename T>
@@ -233,13 +247,7 @@ ISOBIT_FN void read_lines(float (&x)[PACK_EACH], T *rows, const T *from, const B
     team_barrier();
     copy_lines(rows, from, p, lines, length);
     team_barrier();
-#pragma unroll
-    for (u32 c = 0; c < PACK_CHUNKS; c++) {
-        const T *at = rows + row_place<T>((c * PACK_TEAM + member_of_thread()) * CHUNK_K) + line;
-#pragma unroll
-        for (u32 i = 0; i < CHUNK_K; i++)
-            x[c * CHUNK_K + i] = to_compute(at[i * CHUNK_LINES]);
-    }
+    take_rows(x, rows);
 }
 
 // A segment of a line as integers, of which each thread has its own.

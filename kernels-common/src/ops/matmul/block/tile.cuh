@@ -13,7 +13,8 @@ struct BlockProduct {
     u32 m, n;
     u32 segments;
     u32 c_pairs;
-    u64 k;
+    // Products of a chain; 0 if chains are not asked for.
+    u64 chain;
     u64 a_row, a_col;
     u64 b_row, b_col;
     u64 c_row, c_col;
@@ -28,7 +29,7 @@ struct BlockProduct {
 
 // Must match ops/matmul/block.rs.
 static_assert(sizeof(BlockProduct) == 544);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockProduct, k) == 16 && ISOBIT_OFFSET(BlockProduct, m_tiles) == 96);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockProduct, chain) == 16 && ISOBIT_OFFSET(BlockProduct, m_tiles) == 96);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockProduct, batch) == 120);
 
 // The place of a tile among the tiles of its matrix, and its matrix.
@@ -117,7 +118,7 @@ ISOBIT_FN void store_special(const T *a, const T *b, T *c, const BlockProduct &p
         const u32 row = i / TILE_N, col = i % TILE_N;
         if (m0 + row >= p.m || n0 + col >= p.n || (special[row] | special[TILE_M + col]) == 0)
             continue;
-        const float value = chain(a + (m0 + row) * p.a_row, p.a_col, b + (n0 + col) * p.b_col, p.b_row, p.k);
+        const float value = chain(a + (m0 + row) * p.a_row, p.a_col, b + (n0 + col) * p.b_col, p.b_row, p.chain);
         c[(m0 + row) * p.c_row + (n0 + col) * p.c_col] = from_compute<T>(value);
     }
 }

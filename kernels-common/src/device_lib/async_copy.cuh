@@ -19,19 +19,6 @@ ISOBIT_FN void copy8_start(void *shared, const void *from) {
 #endif
 }
 
-// Starts a copy of 8 bytes if `exists`, and otherwise of 8 zeros: then nothing is read, and `from`
-// may be any multiple of 8. Neighbouring threads need no branch to differ in it.
-ISOBIT_FN void copy8_or_zero_start(void *shared, const void *from, bool exists) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.ca.shared.global [p], [%1], 8, %2; }"
-                 :
-                 : "l"(shared), "l"(from), "r"(exists ? 8 : 0)
-                 : "memory");
-#else
-    store((u32 *)shared, exists ? load<2>((const u32 *)from) : Pack<2, u32>{});
-#endif
-}
-
 // Starts a copy of 16 bytes. Both addresses must be aligned to 16 bytes.
 ISOBIT_FN void copy16_start(void *shared, const void *from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -44,25 +31,25 @@ ISOBIT_FN void copy16_start(void *shared, const void *from) {
 #endif
 }
 
-// The same for 4 and for 16 bytes.
-ISOBIT_FN void copy4_or_zero_start(void *shared, const void *from, bool exists) {
+// Starts a copy of 4, 8 or 16 bytes if `exists`, and otherwise of as many zeros: then nothing is
+// read, and `from` may be any multiple of BYTES. Neighbouring threads need no branch to differ in
+// it.
+template <u32 BYTES>
+ISOBIT_FN void copy_or_zero_start(void *shared, const void *from, bool exists) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.ca.shared.global [p], [%1], 4, %2; }"
-                 :
-                 : "l"(shared), "l"(from), "r"(exists ? 4 : 0)
-                 : "memory");
+    const u32 bytes = exists ? BYTES : 0;
+    if constexpr (BYTES == 16)
+        asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.cg.shared.global [p], [%1], 16, %2; }"
+                     :
+                     : "l"(shared), "l"(from), "r"(bytes)
+                     : "memory");
+    else
+        asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.ca.shared.global [p], [%1], %3, %2; }"
+                     :
+                     : "l"(shared), "l"(from), "r"(bytes), "n"(BYTES)
+                     : "memory");
 #else
-    *(u32 *)shared = exists ? *(const u32 *)from : 0;
-#endif
-}
-ISOBIT_FN void copy16_or_zero_start(void *shared, const void *from, bool exists) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.cg.shared.global [p], [%1], 16, %2; }"
-                 :
-                 : "l"(shared), "l"(from), "r"(exists ? 16 : 0)
-                 : "memory");
-#else
-    store((u32 *)shared, exists ? load<4>((const u32 *)from) : Pack<4, u32>{});
+    store((u32 *)shared, exists ? load<(int)BYTES / 4>((const u32 *)from) : Pack<(int)BYTES / 4, u32>{});
 #endif
 }
 

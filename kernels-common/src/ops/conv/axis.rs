@@ -204,7 +204,9 @@ mod tests {
                 {
                     let part = window.part(&range).unwrap();
                     let inside = part.first_input as i64..part.first_input as i64 + i64::from(part.axis.size);
-                    for (o, met) in range.zip(met(&part, transposed)) {
+                    for (number, (o, met)) in range.zip(met(&part, transposed)).enumerate() {
+                        let taps = met.iter().flatten().count();
+                        assert_eq!(part.taps_of(transposed, number % part.phases), taps, "output {o} of {window:?}");
                         for (t, got) in met.into_iter().enumerate() {
                             let reached = o as i64 + padding as i64 - (t * dilation) as i64;
                             let want = match transposed {

@@ -307,7 +307,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let column_blocks = columns.each.div_ceil(per_block);
         let shape = Shape::new(FOLD, 1, THREADS, THREADS);
         Unfolded {
-            conv: self.conv(shape, part.tensors, part.parts, part.outputs, k_blocks.max(1)),
+            conv: self.conv(shape, part.tensors, part.parts, part.outputs, k_blocks),
             phase: part.phase.map(|p| p as u32),
             filled: rows.filled as u64,
             row: rows.row as u64,
@@ -318,7 +318,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             items: (column_blocks * k_blocks * columns.matrices * part.groups) as u32,
             per_matrix: columns.each as u32,
             column_blocks: Divisor::new(column_blocks),
-            k_blocks: Divisor::new(k_blocks.max(1)),
+            k_blocks: Divisor::new(k_blocks),
             matrices: Divisor::new(columns.matrices),
             each: 1,
             pixel_segments: 0,

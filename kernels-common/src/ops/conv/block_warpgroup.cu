@@ -31,11 +31,11 @@ ISOBIT_FN void start_column(u8 *to, u8 *scale_to, const PackedMatrix &pixels, co
     const u8 *from = parts_of<S::PLANES>(pixels, level) + pixel.part * PART_BYTES<S::PLANES> + pixel.line * CHUNK_K;
 #pragma unroll
     for (u32 at = 0; at < PART_BYTES<S::PLANES>; at += CHUNK_BYTES)
-        copy16_or_zero_start(to + at, from + at, exists);
+        copy_or_zero_start<16>(to + at, from + at, exists);
     const u64 line = pixel.part * CHUNK_LINES + pixel.line;
     const void *scale = far ? (const void *)(steps_of<S::PLANES>(pixels, level) + line)
                             : (const void *)(scales_of<S::PLANES>(pixels, level) + line);
-    copy4_or_zero_start(scale_to, scale, exists);
+    copy_or_zero_start<4>(scale_to, scale, exists);
 }
 
 // Brings all segments of all tiles of the block, by a warpgroup.

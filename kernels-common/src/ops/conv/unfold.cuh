@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ops/conv/conv.cuh"
+#include "ops/matmul/block/chain.cuh"
 #include "ops/matmul/block/digits.cuh"
 
 namespace isobit {
@@ -217,20 +218,12 @@ ISOBIT_FN void step_cursor(ConvCursor &c, const ConvUnfolded &p, const ConvPhase
 // `weights` is the row of the result's channel.
 template <typename T>
 ISOBIT_FN float conv_chain(const ConvUnfolded &p, const ConvPhase &phase, const T *weights, const Seen<T> &seen) {
-    float sum = nothing<float>();
     ConvCursor cursor = conv_cursor(p, phase);
-#pragma unroll 1
-    for (u64 at = 0; at < p.products; at += PRODUCT_SEGMENT) {
-        const u64 end = p.products - at < PRODUCT_SEGMENT ? p.products : at + PRODUCT_SEGMENT;
-        float segment = 0;
-#pragma unroll 1
-        for (u64 k = at; k < end; k++, step_cursor(cursor, p, phase)) {
-            const float input = to_compute(seen_at(p, seen, offset_of(p, phase, cursor.factor)));
-            segment = fma(to_compute(weights[k]), input, segment);
-        }
-        sum = sum + segment;
-    }
-    return sum;
+    return chain_of(p.products, [&](float segment, u64 k) {
+        const float input = to_compute(seen_at(p, seen, offset_of(p, phase, cursor.factor)));
+        step_cursor(cursor, p, phase);
+        return fma(to_compute(weights[k]), input, segment);
+    });
 }
 
 } // namespace isobit

@@ -41,7 +41,7 @@ struct UnitOutputs {
 #pragma unroll
             for (u32 j = 0; j < EACH; j++) {
                 const ConvPosition &output = outputs.of[j];
-                copy8_or_zero_start(to + j * LANES, src + tap.src + output.at, conv_sees(p, output.h, output.w, tap));
+                copy_or_zero_start<8>(to + j * LANES, src + tap.src + output.at, conv_sees(p, output.h, output.w, tap));
             }
         }
     }

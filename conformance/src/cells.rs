@@ -99,20 +99,24 @@ impl fmt::Display for Cell {
 }
 
 fn cells_of(operation: Operation) -> Vec<Cell> {
-    let numerics = |dtypes: &[DType]| -> &[Option<Numerics>] {
-        match operation.op() {
-            op if op.has_blocks() && Matmul::block_digits(dtypes[0]).is_some() => {
-                &[Some(Numerics::Portable), Some(Numerics::Vendor), Some(Numerics::Block)]
-            }
-            op if op.has_numerics() => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
-            _ => &[None],
+    let numerics = |dtypes: &[DType]| -> Vec<Option<Numerics>> {
+        let op = operation.op();
+        if !op.has_numerics() {
+            return vec![None];
         }
+        let has_blocks = op.has_blocks() && dtypes.last().is_some_and(|&dst| Matmul::block_digits(dst).is_some());
+        let has = |numerics: &&Numerics| match numerics {
+            Numerics::Vendor => op.has_vendor(),
+            Numerics::Block => has_blocks,
+            _ => true,
+        };
+        [Numerics::Portable, Numerics::Vendor, Numerics::Block].iter().filter(has).copied().map(Some).collect()
     };
     let tuples = operation.family().dtypes(operation.op());
     let defined = tuples.into_iter().filter(|dtypes| operation.at(dtypes).check_dtypes(dtypes).is_ok());
     defined
         .flat_map(|dtypes| {
-            numerics(&dtypes).iter().map(move |&numerics| Cell { operation, dtypes: dtypes.clone(), numerics })
+            numerics(&dtypes).into_iter().map(move |numerics| Cell { operation, dtypes: dtypes.clone(), numerics })
         })
         .collect()
 }
@@ -244,7 +248,9 @@ mod tests {
     fn vendor_is_legal_for_what_libraries_compute_alone() {
         for cell in Cell::all() {
             assert_eq!(cell.expectation().class == Class::Vendor, cell.numerics == Some(Numerics::Vendor), "{cell}");
-            assert_eq!(cell.numerics.is_some(), cell.operation.op().has_numerics(), "{cell}");
+            let op = cell.operation.op();
+            assert_eq!(cell.numerics.is_some(), op.has_numerics(), "{cell}");
+            assert!(cell.numerics != Some(Numerics::Vendor) || op.has_vendor(), "{cell}");
         }
     }
 }

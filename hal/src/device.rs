@@ -78,13 +78,14 @@ pub enum Numerics {
     /// multiply-adds in a fixed order.
     Portable,
     /// Uses Isobit's own kernels: the same bits on every device, other bits than
-    /// [`Portable`](Self::Portable). Matrix products of f8e4m3, bf16, f16 and f32, and convolutions
-    /// with 16 output channels per group or more, are sums of exact integer products with one
-    /// exponent per 128 elements of a row or column (block floating point), which integer matrix
-    /// units compute several times as fast as a chain.
-    /// An element that is far smaller than the largest of its 128 loses bits; `docs/numerics.md`
-    /// section 9 and `docs/numerics/conv.md` have the recipe and the bound. Everything else is as
-    /// with [`Portable`](Self::Portable): products of f64, and random numbers.
+    /// [`Portable`](Self::Portable). Matrix products of f8e4m3, bf16, f16 and f32, convolutions
+    /// with 16 output channels per group or more, and products of float activations with quantized
+    /// matrices are sums of exact integer products with one exponent per 128 elements of a row or
+    /// column (block floating point), which integer matrix units compute several times as fast as a
+    /// chain. An element that is far smaller than the largest of its 128 loses bits;
+    /// `docs/numerics.md` section 9, `docs/numerics/conv.md` and `docs/numerics/quantized.md` have
+    /// the recipes and the bounds. Everything else is as with [`Portable`](Self::Portable):
+    /// products of f64, and random numbers.
     Block,
 }
 

@@ -2,7 +2,10 @@
 //! conversions.
 
 use super::Rows;
-use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, QMatmul, Result, Src};
+use crate::row::Row;
+use isobit_hal::{
+    BackendDevice, BackendStorage, DType, GgmlDType, Layout, Numerics, Op, QActivations, QMatmul, Result, Src,
+};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
 const SIDE: usize = 4096;
@@ -11,9 +14,10 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     for &format in GgmlDType::ALL {
         for dtype in [DType::F32, DType::F16] {
             conversions(rows, format, dtype)?;
-            for activations in [QActivations::Q8_1, QActivations::Float] {
-                products(rows, QMatmul::new(format).with_activations(activations), dtype)?;
-            }
+        }
+        for dtype in [DType::F32, DType::F16, DType::BF16] {
+            products(rows, format, dtype)?;
+            products_by_experts(rows, format, dtype)?;
         }
     }
     Ok(())
@@ -36,23 +40,74 @@ fn conversions<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: 
     rows.add(dequantize.name(), dtype, work, bytes, call)
 }
 
-fn products<R: GpuRuntime>(rows: &mut Rows<'_, R>, q: QMatmul, dtype: DType) -> Result<()> {
-    let op = Op::QMatmul(q);
-    if !rows.wants(op.name(), dtype) {
+/// The products of a format, with what their rows are called after the operation.
+fn kinds(format: GgmlDType) -> [(QMatmul, &'static str); 3] {
+    let float = QMatmul::new(format);
+    [
+        (float.with_activations(QActivations::Q8_1), ""),
+        (float.with_numerics(Numerics::Portable), ""),
+        (float.with_numerics(Numerics::Block), "_block"),
+    ]
+}
+
+fn products<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: DType) -> Result<()> {
+    let kinds = kinds(format).map(|(q, suffix)| (Op::QMatmul(q), suffix));
+    if !kinds.iter().any(|(op, _)| rows.wants(op.name(), dtype)) {
         return Ok(());
     }
-    let blocks = &Layout::contiguous([SIDE, q.format.row_bytes(SIDE)?]);
+    let blocks = &Layout::contiguous([SIDE, format.row_bytes(SIDE)?]);
     let elements = rows.bench.random(SIDE * SIDE, DType::F32)?;
-    let w = &elements.quantize(&Layout::contiguous([SIDE, SIDE]), q.format)?;
-    // One row, the kernel for few rows, the kernel for many rows when it is far from full, and
-    // a prompt.
-    for m in [1, 4, 16, 64, 512] {
+    let w = &elements.quantize(&Layout::contiguous([SIDE, SIDE]), format)?;
+    // One row, the kernels for few rows, the kernel for many rows when it is far from full, and
+    // prompts.
+    for m in [1, 4, 8, 16, 64, 512, SIDE] {
         let layout = &Layout::contiguous([m, SIDE]);
         let (x, y) = (&rows.bench.random(m * SIDE, dtype)?, &mut rows.bench.output(m * SIDE, dtype)?);
+        let operands = &[Src::Storage(w, blocks), Src::Storage(x, layout)];
         let bytes = blocks.elem_count() + 2 * m * SIDE * dtype.size_in_bytes();
-        let operands = [Src::Storage(w, blocks), Src::Storage(x, layout)];
-        let call = Box::new(|| GpuStorage::apply_into(&op, &operands, y, layout));
-        rows.add(op.name(), dtype, &format!("[{m},4096]@[4096,4096]"), bytes, call)?;
+        let (work, flops) = (format!("[{m},4096]@[4096,4096]"), 2.0 * (m * SIDE * SIDE) as f64);
+        for (op, suffix) in &kinds {
+            if rows.wants(op.name(), dtype) {
+                let call = Box::new(|| GpuStorage::apply_into(op, operands, y, layout));
+                let row = rows.bench.bytes_row(&format!("{}{suffix}", op.name()), dtype, &work, bytes, call)?;
+                rows.push(Row { flops: Some(flops), ..row });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Two of eight experts for each token.
+fn products_by_experts<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: DType) -> Result<()> {
+    const EXPERTS: usize = 8;
+    const TOP: usize = 2;
+    let kinds = kinds(format).map(|(q, suffix)| (Op::QMatmulId(q), suffix));
+    if !kinds.iter().any(|(op, _)| rows.wants(op.name(), dtype)) {
+        return Ok(());
+    }
+    let blocks = &Layout::contiguous([EXPERTS, SIDE, format.row_bytes(SIDE)?]);
+    let all = Layout::contiguous([EXPERTS, SIDE, SIDE]);
+    let w = &rows.bench.random(all.elem_count(), DType::F32)?.quantize(&all, format)?;
+    for tokens in [1, 64] {
+        let (xl, ids, yl) = (
+            &Layout::contiguous([tokens, 1, SIDE]),
+            &Layout::contiguous([tokens, TOP]),
+            &Layout::contiguous([tokens, TOP, SIDE]),
+        );
+        let chosen: Vec<u32> = (0..tokens * TOP).map(|i| (i * 5 % EXPERTS) as u32).collect();
+        let chosen = &rows.bench.device.storage_from_slice(&chosen)?;
+        let (x, y) = (&rows.bench.random(tokens * SIDE, dtype)?, &mut rows.bench.output(tokens * TOP * SIDE, dtype)?);
+        let operands = &[Src::Storage(w, blocks), Src::Storage(x, xl), Src::Storage(chosen, ids)];
+        let read = blocks.elem_count() / EXPERTS * (tokens * TOP).min(EXPERTS);
+        let bytes = read + tokens * (1 + TOP) * SIDE * dtype.size_in_bytes();
+        let (work, flops) = (format!("[{tokens},2 of 8,4096]@[4096,4096]"), 2.0 * (tokens * TOP * SIDE * SIDE) as f64);
+        for (op, suffix) in &kinds {
+            if rows.wants(op.name(), dtype) {
+                let call = Box::new(|| GpuStorage::apply_into(op, operands, y, yl));
+                let row = rows.bench.bytes_row(&format!("{}{suffix}", op.name()), dtype, &work, bytes, call)?;
+                rows.push(Row { flops: Some(flops), ..row });
+            }
+        }
     }
     Ok(())
 }

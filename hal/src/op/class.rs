@@ -1,6 +1,6 @@
 //! The numerics class of each operation: what is promised about the bits of its results.
 
-use super::{BinaryOp, Op, ReduceOp, UnaryOp};
+use super::{BinaryOp, Op, QActivations, ReduceOp, UnaryOp};
 use crate::{DType, Numerics};
 
 /// What determines the result of an operation, and so what is promised about its bits.
@@ -60,9 +60,14 @@ impl UnaryOp {
 }
 
 impl Op {
-    /// Whether a vendor library can compute the operation; its parameters then have a `numerics`
-    /// field.
+    /// Whether the result depends on the [`Numerics`]: a vendor library can compute the operation,
+    /// or it has block products. Its parameters then have a `numerics` field.
     pub const fn has_numerics(&self) -> bool {
+        self.has_vendor() || self.has_blocks()
+    }
+
+    /// Whether a vendor library can compute the operation.
+    pub const fn has_vendor(&self) -> bool {
         matches!(
             self,
             Op::Matmul(_)
@@ -77,7 +82,11 @@ impl Op {
 
     /// Whether the operation sums [block products](Numerics::Block) for dtypes that have them.
     pub const fn has_blocks(&self) -> bool {
-        matches!(self, Op::Matmul(_) | Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_))
+        match self {
+            Op::Matmul(_) | Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => true,
+            Op::QMatmul(q) | Op::QMatmulId(q) => matches!(q.activations, QActivations::Float),
+            _ => false,
+        }
     }
 
     /// Output channels per group from which a convolution sums [block products](Numerics::Block).
@@ -94,7 +103,7 @@ impl Op {
     /// the parameters name no numerics, returns the class of the portable kernel.
     pub fn class(&self, dtypes: &[DType]) -> Class {
         let float = dtypes.first().is_some_and(|d| d.is_float());
-        if self.numerics() == Some(Numerics::Vendor) {
+        if self.has_vendor() && self.numerics() == Some(Numerics::Vendor) {
             return Class::Vendor;
         }
         match self {

@@ -431,11 +431,12 @@ impl Op {
             Op::ConvTranspose2d(op) => op.numerics,
             Op::RandUniform(op) => op.numerics,
             Op::RandNormal(op) => op.numerics,
+            Op::QMatmul(op) | Op::QMatmulId(op) if op.activations == QActivations::Float => op.numerics,
             _ => None,
         }
     }
 
-    /// Returns the operation with the given numerics; unchanged if it has only a portable kernel.
+    /// Returns the operation with the given numerics; unchanged if its parameters have none.
     pub fn with_numerics(mut self, numerics: Option<Numerics>) -> Self {
         match &mut self {
             Op::Matmul(op) => op.numerics = numerics,
@@ -445,6 +446,7 @@ impl Op {
             Op::ConvTranspose2d(op) => op.numerics = numerics,
             Op::RandUniform(op) => op.numerics = numerics,
             Op::RandNormal(op) => op.numerics = numerics,
+            Op::QMatmul(op) | Op::QMatmulId(op) if op.activations == QActivations::Float => op.numerics = numerics,
             _ => {}
         }
         self

@@ -2,7 +2,7 @@
 //! a u8 storage that holds the blocks of each row consecutively, with the same bytes as in the
 //! file.
 
-use crate::{DType, Error, ErrorKind, Result};
+use crate::{DType, Error, ErrorKind, Numerics, Result};
 use std::fmt;
 
 macro_rules! formats {
@@ -135,7 +135,8 @@ impl fmt::Display for GgmlDType {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum QActivations {
-    /// The activations are widened to f32, and the matrix is dequantized to f32 on the fly.
+    /// The activations are widened to f32, and the matrix is dequantized to f32 on the fly. The
+    /// result depends on the [numerics](QMatmul::numerics).
     #[default]
     Float,
     /// The activations are quantized to [`GgmlDType::Q8_1`] first, so that the products are integer
@@ -165,12 +166,22 @@ pub struct QMatmul {
     pub format: GgmlDType,
     /// How the activations are treated.
     pub activations: QActivations,
+    /// How float activations are multiplied: with [`Numerics::Block`] as a block product of f32,
+    /// else as chains, because no vendor library computes these products. `None` takes the device's
+    /// default. Without effect on activations through q8_1.
+    pub numerics: Option<Numerics>,
 }
 
 impl QMatmul {
     /// Creates a product with float activations.
     pub const fn new(format: GgmlDType) -> Self {
-        Self { format, activations: QActivations::Float }
+        Self { format, activations: QActivations::Float, numerics: None }
+    }
+
+    /// Sets the numerics of products of float activations.
+    pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
+        self.numerics = Some(numerics);
+        self
     }
 
     /// Sets how the activations are treated.

@@ -49,7 +49,7 @@ fn a_choice_of_numerics_is_kept_where_there_is_one() {
             let chosen = op.clone().with_numerics(Some(numerics));
             assert_eq!(chosen.numerics().is_some(), op.has_numerics(), "{op}");
             let vendor = chosen.class(&[DType::F32; 4]) == Class::Vendor;
-            assert_eq!(vendor, op.has_numerics() && numerics == Numerics::Vendor, "{op}");
+            assert_eq!(vendor, op.has_vendor() && numerics == Numerics::Vendor, "{op}");
         }
     }
 }

@@ -13,7 +13,7 @@ const K: usize = 3 * 128 + 5;
 const ROWS: [usize; 6] = [1, 2, 4, 7, 8, 13];
 
 /// A number from -1 to 1 that depends on `i` alone, like a random one.
-fn number(i: usize) -> f32 {
+pub(super) fn number(i: usize) -> f32 {
     let bits = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (bits ^ bits >> 29) as u32 as f32 / (1u64 << 31) as f32 - 1.0
 }

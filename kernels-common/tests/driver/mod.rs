@@ -12,6 +12,7 @@ mod matrix_unit;
 mod memory;
 mod packed_matrix;
 mod programs;
+mod quantized_blocks;
 mod runtime;
 mod streams;
 mod unit_self_test;

@@ -4,7 +4,7 @@
 use crate::case::Dist;
 use crate::cells::Cell;
 use crate::generate::Fixed;
-use isobit_hal::{DType, Op, QActivations};
+use isobit_hal::{DType, Numerics, Op, QActivations};
 
 /// More than the threads that group rows by expert, one each.
 const MANY_EXPERTS: usize = 300;
@@ -20,6 +20,9 @@ pub(super) fn of(cell: &Cell, format: u8, nth: u64) -> Option<Fixed> {
     // The dtype decides only how a product loads and stores its elements.
     if is_product && cell.dtypes[1] != DType::F32 {
         return None;
+    }
+    if cell.numerics == Some(Numerics::Block) {
+        return block_product(op, blocks, edges, nth);
     }
     let fixed = match (op, nth) {
         (Op::Quantize(f), 0 | 1) => Fixed::new(&[4096 / f.block_size()], &[Dist::LevelTies { format }]),
@@ -41,4 +44,24 @@ pub(super) fn of(cell: &Cell, format: u8, nth: u64) -> Option<Fixed> {
         _ => return None,
     };
     Some(fixed)
+}
+
+/// Activations of which many segments are wide and many are not, by rows for their own kernel and
+/// for a tile; scales that are not finite; experts that share rows, and padding alone.
+fn block_product(op: &Op, blocks: Dist, edges: Dist, nth: u64) -> Option<Fixed> {
+    let wide = Dist::Exponents { low: -60, high: -13 };
+    let ids = |below| Dist::Ids { below, wild: true };
+    let few = |size: usize| if size == 32 { 13 } else { 2 };
+    match (op, nth) {
+        (Op::QMatmul(q), 0) => Some(Fixed::new(&[5, few(q.format.block_size()), 33], &[blocks, wide])),
+        (Op::QMatmul(_), 1) => Some(Fixed::new(&[25, 1, 33], &[blocks, wide])),
+        (Op::QMatmul(_), 2) => Some(Fixed::new(&[2, 1, 65], &[edges, Dist::Uniform { scale: 2 }])),
+        (Op::QMatmulId(q), 0) => {
+            let k = few(q.format.block_size());
+            Some(Fixed::new(&[3, 4, 2, 1, k, 9], &[blocks, wide, ids(3)]))
+        }
+        (Op::QMatmulId(_), 1) => Some(Fixed::new(&[2, 3, 2, 2, 1, 33], &[edges, wide, ids(2)])),
+        (Op::QMatmulId(_), 2) => Some(Fixed::new(&[2, 9, 1, 1, 1, 5], &[blocks, wide, ids(0)])),
+        _ => None,
+    }
 }

@@ -12,12 +12,13 @@ use super::{Family, layouts};
 use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape, values};
-use isobit_hal::{DType, GgmlDType, Op};
+use isobit_hal::{DType, GgmlDType, Numerics, Op};
 
 pub(super) struct QuantizedFamily;
 
 /// Sizes around the width of a matrix-vector kernel, warps and tiles.
 const ROWS: &[usize] = &[1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 65];
+const FEW_ROWS: &[usize] = &[1, 1, 2, 3, 4, 5, 7, 8];
 const COLUMNS: &[usize] = &[1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 129];
 /// The number of blocks per row: inside, at and beyond the segment of 256 elements, and long rows.
 const BLOCKS: &[usize] = &[1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 25, 33, 64, 129];
@@ -43,9 +44,20 @@ fn format(op: &Op) -> GgmlDType {
 }
 
 /// Draws the number of multiplications of a case: a few thousand, sometimes enough for several
-/// tiles.
-fn budget(draw: &mut Draw) -> usize {
-    draw.one_of(&[1 << 13, 1 << 14, 1 << 14, 1 << 15, 1 << 15, 1 << 16, 1 << 18])
+/// tiles. Simulated cards take longer for block products, which have whole tiles or groups of
+/// lines.
+fn budget(draw: &mut Draw, cell: &Cell) -> usize {
+    match cell.numerics {
+        // The dtype decides only how a product loads and stores its elements.
+        Some(Numerics::Block) if cell.dtypes[1] != DType::F32 => draw.one_of(&[1 << 10, 1 << 11, 1 << 12]),
+        Some(Numerics::Block) => draw.one_of(&[1 << 11, 1 << 12, 1 << 13, 1 << 14]),
+        _ => draw.one_of(&[1 << 13, 1 << 14, 1 << 14, 1 << 15, 1 << 15, 1 << 16, 1 << 18]),
+    }
+}
+
+/// The rows to draw from: for block products mostly so few that they have a kernel of their own.
+fn rows(draw: &mut Draw, cell: &Cell) -> &'static [usize] {
+    if cell.numerics == Some(Numerics::Block) && draw.chance(85) { FEW_ROWS } else { ROWS }
 }
 
 fn blocks_of_k(draw: &mut Draw, format: GgmlDType, left: &mut usize) -> usize {
@@ -70,15 +82,17 @@ impl QuantizedFamily {
         (0..rank).rev().map(|_| fit(draw, shape::EDGES, &mut left)).collect()
     }
 
-    fn product(draw: &mut Draw, format: GgmlDType, plan: &Plan) -> Vec<usize> {
-        let mut left = budget(draw);
+    fn product(draw: &mut Draw, cell: &Cell, format: GgmlDType, plan: &Plan) -> Vec<usize> {
+        let mut left = budget(draw, cell);
         let k = blocks_of_k(draw, format, &mut left);
         let (m, n) = if draw.chance(50) {
-            let m = fit(draw, ROWS, &mut left);
+            let rows = rows(draw, cell);
+            let m = fit(draw, rows, &mut left);
             (m, fit(draw, COLUMNS, &mut left))
         } else {
             let n = fit(draw, COLUMNS, &mut left);
-            (fit(draw, ROWS, &mut left), n)
+            let rows = rows(draw, cell);
+            (fit(draw, rows, &mut left), n)
         };
         let batches = match plan.dst {
             LayoutKind::Permuted => draw.one_of(&[1, 1, 2]),
@@ -89,12 +103,13 @@ impl QuantizedFamily {
         shape
     }
 
-    fn product_by_experts(draw: &mut Draw, format: GgmlDType) -> Vec<usize> {
-        let mut left = budget(draw);
+    fn product_by_experts(draw: &mut Draw, cell: &Cell, format: GgmlDType) -> Vec<usize> {
+        let mut left = budget(draw, cell);
         let k = blocks_of_k(draw, format, &mut left);
         let top = fit(draw, &[1, 2, 2, 3, 4], &mut left);
         let n = fit(draw, COLUMNS, &mut left);
-        let tokens = fit(draw, ROWS, &mut left);
+        let rows = rows(draw, cell);
+        let tokens = fit(draw, rows, &mut left);
         vec![draw.one_of(&[1, 2, 3, 5, 8]), tokens, top, draw.one_of(&[1, 2]), k, n]
     }
 }
@@ -137,8 +152,8 @@ impl Family for QuantizedFamily {
         let format = format(op);
         let (mut shape, inputs) = match op {
             Op::Quantize(_) | Op::Dequantize(_) => (Self::conversion(draw, format, plan), 1),
-            Op::QMatmul(_) => (Self::product(draw, format, plan), 2),
-            _ => (Self::product_by_experts(draw, format), 3),
+            Op::QMatmul(_) => (Self::product(draw, cell, format, plan), 2),
+            _ => (Self::product_by_experts(draw, cell, format), 3),
         };
         sometimes_none(draw, &mut shape);
         // Sums of nothing, by experts with rows for a tile each.

@@ -5,7 +5,7 @@ use super::Cases;
 use crate::case::Dist;
 use crate::huge::Sizes;
 use crate::huge::tiled::{Operand, ROWS, Tiled, most};
-use isobit_hal::{DType, GgmlDType, Op, QActivations, QMatmul};
+use isobit_hal::{DType, GgmlDType, Numerics, Op, QActivations, QMatmul};
 
 /// The elements of a row: one block of the largest formats.
 const K: usize = 256;
@@ -49,7 +49,9 @@ pub(super) fn cases(s: Sizes) -> Cases {
         Tiled::new(Op::QMatmul(op), vec![blocks(op.format, 33, K), floats(dtype, K).along(0)], dst, n)
             .with_workspace(ROWS * K * 2)
     };
-    let (float, q8_1) = (QMatmul::new, |format| QMatmul::new(format).with_activations(QActivations::Q8_1));
+    let float = |format| QMatmul::new(format).with_numerics(Numerics::Portable);
+    let block = |format| QMatmul::new(format).with_numerics(Numerics::Block);
+    let q8_1 = |format| QMatmul::new(format).with_activations(QActivations::Q8_1);
     vec![
         ("rows", quantize(Q8_0, F32)),
         ("rows", quantize(Q4_0, F16)),
@@ -58,6 +60,7 @@ pub(super) fn cases(s: Sizes) -> Cases {
         ("rows", dequantize(Q6K, BF16, n)),
         ("a huge matrix and a vector", matrix(float(Q4_0), F32, 1)),
         ("a huge matrix and rows", matrix(float(Q8_0), F16, 33)),
+        ("a huge matrix and a vector", matrix(block(Q4_0), F32, 1)),
         ("a huge matrix and a vector", matrix(q8_1(Q4K), F32, 1)),
         ("a huge matrix and rows", matrix(q8_1(Q4_0), F16, 33)),
         ("huge activations", activations(float(Q4K), F16)),

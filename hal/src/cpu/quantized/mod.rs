@@ -1,6 +1,7 @@
 //! Quantized matrices: the block formats of GGUF and the products with them, as
 //! `docs/numerics/quantized.md` defines them.
 
+mod block;
 mod convert;
 mod format;
 mod formats;
@@ -66,7 +67,11 @@ fn product(op: QMatmul, weight: Input<'_>, x: Input<'_>, groups: &[Group], share
         // SAFETY: every row is in at most one group, and only one tile has these columns of it.
         unsafe { dst.write(row, column, rounded) };
     };
-    Product { functions: functions(op.format), weights, n, k, activations, share, store: &store }.run(groups);
+    let product = Product { functions: functions(op.format), weights, n, k, activations, share, store: &store };
+    match activations {
+        Activations::Float(x) if op.numerics == Some(Numerics::Block) => block::run(&product, x, groups),
+        _ => product.run(groups),
+    }
 }
 
 pub(super) fn qmatmul(op: QMatmul, weight: Input<'_>, x: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {

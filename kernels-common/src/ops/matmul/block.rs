@@ -5,6 +5,7 @@ mod packed;
 mod thin;
 
 pub(crate) use packed::{Form, pack_matrix};
+pub(in crate::ops) use thin::{Launches, Operands, Shape, Thin, thin_blocks, value_bytes};
 
 use super::{Operand, Problem, key, unit};
 use crate::args;
@@ -73,7 +74,7 @@ impl Tile {
 /// The layout of the kernels' `BlockLines`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Lines {
+pub(in crate::ops) struct Lines {
     lines: u32,
     segments: u32,
     k: u64,
@@ -86,6 +87,19 @@ struct Lines {
 const _: () = assert!(size_of::<Lines>() == 40);
 
 impl Lines {
+    /// Lines of neighbours along k, `stride` apart, of which a kernel knows how to read them.
+    pub(in crate::ops) fn strided(lines: usize, k: usize, stride: usize) -> Self {
+        Self {
+            lines: lines as u32,
+            segments: k.div_ceil(SEGMENT) as u32,
+            k: k as u64,
+            line_stride: stride as u64,
+            k_stride: 1,
+            vectors: 0,
+            unused: 0,
+        }
+    }
+
     /// Lines of an operand, whose strides along the batch are `steps`.
     fn new(dtype: DType, operand: Operand, lines: usize, k: usize, steps: impl Iterator<Item = usize>) -> Self {
         // 16 bytes of neighbours, in the direction in which the kernels read.

@@ -41,9 +41,11 @@ ISOBIT_FN void q_dequantize(const Conversion &c, const u8 *from, void *to) {
 #pragma unroll
     for (u32 w = 0; w < Q_EACH / 4; w++) {
         const u32 word = at / 4 + w, levels = levels_of<F>(segment, word / 8, word % 8);
+        float four[4];
+        four_levels(four, levels);
 #pragma unroll
         for (u32 e = 0; e < 4; e++)
-            x[4 * w + e] = element<F>(scale, level_at(levels, e));
+            x[4 * w + e] = element<F>(scale, four[e]);
     }
     put_values(to, row * c.blocks * Q_BLOCK + i, c.dtype, x);
 }

@@ -1,6 +1,5 @@
 //! Products with many rows of float activations: dequantizes strips of the matrix to f32 and
-//! multiplies them with the portable matmul, which has the same order of sums. A strip stays in the
-//! GPU's cache between the two steps.
+//! multiplies them with the f32 matmul of the same numerics, which has the same results.
 
 use super::convert::{self, Blocks};
 use super::dense::Rows;
@@ -10,11 +9,14 @@ use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Matmul, Numerics, Op, Result, Src};
 
-/// The f32 product that is used.
-pub(super) const MATMUL: Op = Op::Matmul(Matmul::with_numerics(Numerics::Portable));
+/// The f32 products that are used.
+pub(super) const CHAINS: Op = Op::Matmul(Matmul::with_numerics(Numerics::Portable));
+pub(super) const BLOCKS: Op = Op::Matmul(Matmul::with_numerics(Numerics::Block));
 
-/// Computes `y = x w^T` with m rows of k activations and n rows of blocks. None of m, n and k is 0.
+/// Computes `y = x w^T` by one of these products, with m rows of k activations and n rows of
+/// blocks. None of m, n and k is 0.
 pub(super) fn multiply<R: GpuRuntime>(
+    matmul: &Op,
     format: GgmlDType,
     w: &Rows<R>,
     (x, x_layout): (&GpuStorage<R>, &Layout),
@@ -37,7 +39,10 @@ pub(super) fn multiply<R: GpuRuntime>(
         Some(wide) => (wide, Layout::contiguous([m, k])),
         None => (x, flat(x_layout, k)),
     };
-    let rows = (sizes::QUANTIZED_STRIP.limit(n.saturating_mul(k)) / k).clamp(1, n);
+    // A strip stays in the GPU's cache until chains have read it. Block products pack it first, so
+    // that they read it once, and want enough results to fill the GPU.
+    let size = if *matmul == BLOCKS { &sizes::QUANTIZED_PACKED_STRIP } else { &sizes::QUANTIZED_STRIP };
+    let rows = (size.limit(n.saturating_mul(k)) / k).clamp(1, n);
     let strip = device.alloc(rows * k, DType::F32)?;
     let strips = |y: &mut GpuStorage<R>, y_layout: &Layout| -> Result<()> {
         for first in (0..n).step_by(rows) {
@@ -49,7 +54,7 @@ pub(super) fn multiply<R: GpuRuntime>(
             unsafe { convert::dequantize(device, &blocks, DType::F32, strip.ptr())? };
             let w_layout = Layout::contiguous([rows, k]).transpose(0, 1)?;
             let operands = [Src::Storage(x, &x_layout), Src::Storage(&strip, &w_layout)];
-            matmul::apply_into(&MATMUL, &operands, y, &y_layout.narrow(1, first, rows)?)?;
+            matmul::apply_into(matmul, &operands, y, &y_layout.narrow(1, first, rows)?)?;
         }
         Ok(())
     };

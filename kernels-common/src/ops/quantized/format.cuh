@@ -7,6 +7,7 @@
 // Kernels only see segments of 256 elements: eight blocks of 32, or one of 256.
 #pragma once
 
+#include "device_lib/bits.cuh"
 #include "ops/quantized/block_bytes.cuh"
 
 namespace isobit {
@@ -41,8 +42,17 @@ ISOBIT_FN QScale scale_of(const S &s, u32 j) {
         return F::scale(s, 0, j);
 }
 
-// One level of a word of four, as f32.
-ISOBIT_FN float level_at(u32 levels, u32 i) { return (float)(i8)(u8)(levels >> (8 * i)); }
+// The levels of a word of four, as f32. Without conversions, which are slow on NVIDIA: a level plus
+// 128 becomes the last bits of a float whose last place is 1.
+ISOBIT_FN void four_levels(float (&x)[4], u32 levels) {
+    constexpr u32 BASE = 0x4b000000u;
+    constexpr float LESS = 8388608.0f + 128;
+    const u32 biased = levels ^ 0x80808080u;
+    x[0] = from_bits(permute_bytes<0x7540>(biased, BASE)) - LESS;
+    x[1] = from_bits(permute_bytes<0x7541>(biased, BASE)) - LESS;
+    x[2] = from_bits(permute_bytes<0x7542>(biased, BASE)) - LESS;
+    x[3] = from_bits(permute_bytes<0x7543>(biased, BASE)) - LESS;
+}
 
 // The value of the element with this level.
 template <typename F>

@@ -23,6 +23,9 @@ pub const ACTIVATIONS: u8 = 6;
 /// Groups rows by the matrix that each of them selects, for any format; its key has the format q8_1
 /// too.
 pub const GROUP: u8 = 7;
+/// The values of segments of a block product with few rows of float activations, and their sums.
+pub const BLOCK_VALUES: u8 = 8;
+pub const BLOCK_SUM: u8 = 9;
 
 /// Segments of k that a thread block of a kernel for few rows processes at a time.
 pub const SEGMENTS_FLOAT: usize = 8;
@@ -57,6 +60,10 @@ pub fn add(modules: &mut Vec<Module>) {
         one("int", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT, &[name, "1", &int]);
         one("int_4", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT_4, &[name, "4", &int_4]);
         one("tile", "ops/quantized/tile.cu", "ISOBIT_Q_TILE", TILE, &[name]);
+        let mut block = Module::new(format!("quantized_block_{name}"), "ops/quantized/block.cu");
+        let symbol = |what| format!("quantized_block_{what}_{name}");
+        block.kernel(key(format, BLOCK_VALUES), symbol("values"), "ISOBIT_Q_BLOCK_VALUES", &[name]);
+        block.kernel(key(format, BLOCK_SUM), symbol("sum"), "ISOBIT_Q_BLOCK_SUM", &[name]);
         match format {
             GgmlDType::Q8K => one("quantize", "ops/quantized/quantize_8k.cu", "ISOBIT_Q_QUANTIZE_8K", QUANTIZE, &[]),
             _ if format.block_size() == 32 => {
@@ -66,6 +73,7 @@ pub fn add(modules: &mut Vec<Module>) {
         }
         let symbol = format!("quantized_dequantize_{name}");
         convert.kernel(key(format, DEQUANTIZE), symbol, "ISOBIT_Q_DEQUANTIZE", &[name]);
+        modules.push(block);
     }
     modules.push(convert);
 }

@@ -3,6 +3,7 @@
 //! Kernels take contiguous operands, and blocks at even addresses. Operands in any other layout are
 //! copied first.
 
+mod block;
 mod convert;
 mod dense;
 mod dequantized;
@@ -14,10 +15,13 @@ use crate::ops::{cast, matmul, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use dense::{ANYWHERE, BLOCKS, Dense, Rows, VECTORS, filled};
-use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, QMatmul, Result, Scalar, Src};
+use isobit_hal::{
+    BackendDevice, BackendStorage, DType, GgmlDType, Layout, Numerics, Op, QActivations, QMatmul, Result, Scalar, Src,
+};
 
 use crate::manifest::instances::quantized::{
-    ACTIVATIONS, DEQUANTIZE, GROUP, QUANTIZE, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
+    ACTIVATIONS, BLOCK_SUM, BLOCK_VALUES, DEQUANTIZE, GROUP, QUANTIZE, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4,
+    key,
 };
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -32,9 +36,10 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
                 keys
             }
             QActivations::Float => {
-                let mut keys = [VECTOR_FLOAT, DEQUANTIZE].map(|variant| key(q.format, variant)).to_vec();
+                let own = [VECTOR_FLOAT, DEQUANTIZE, BLOCK_VALUES, BLOCK_SUM];
+                let mut keys = own.map(|variant| key(q.format, variant)).to_vec();
                 keys.push(key(GgmlDType::Q8_1, GROUP));
-                keys.extend(matmul::keys(&dequantized::MATMUL, &[DType::F32; 3]));
+                keys.extend(matmul::keys(&dequantized::CHAINS, &[DType::F32; 3]));
                 for pair in [[dtypes[1], DType::F32], [DType::F32, dtypes[1]]] {
                     keys.extend(cast::keys(&Op::Cast, &pair));
                 }
@@ -105,8 +110,13 @@ fn multiply<R: GpuRuntime>(
     }
     let rows = Rows::new(weight, weight_layout)?;
     let m = dst_layout.elem_count() / n;
-    if ids.is_none() && q.activations == QActivations::Float && sizes::QUANTIZED_FLOAT_ROWS.is_exceeded(m) {
-        return dequantized::multiply(q.format, &rows, (x, x_layout), dst, dst_layout, [m, n, k]);
+    let is_float = q.activations == QActivations::Float;
+    let numerics = q.numerics.unwrap_or_else(|| device.default_numerics());
+    let is_block = is_float && numerics == Numerics::Block && k > 0;
+    let few = if is_block { &sizes::QUANTIZED_BLOCK_ROWS } else { &sizes::QUANTIZED_FLOAT_ROWS };
+    if ids.is_none() && is_float && few.is_exceeded(m) {
+        let matmul = if is_block { &dequantized::BLOCKS } else { &dequantized::CHAINS };
+        return dequantized::multiply(matmul, q.format, &rows, (x, x_layout), dst, dst_layout, [m, n, k]);
     }
     let ids = ids.map(|(ids, layout)| Dense::new(ids, layout, ANYWHERE)).transpose()?;
     let fault = ids.as_ref().map(|_| device.index_faults(op, matrices)).transpose()?;
@@ -132,6 +142,6 @@ fn multiply<R: GpuRuntime>(
         };
         // SAFETY: the layouts were validated against their buffers; dense operands have all of
         // their elements, and `y` has space for the whole result.
-        unsafe { problem.run() }
+        unsafe { if is_block { problem.run_block() } else { problem.run() } }
     })
 }

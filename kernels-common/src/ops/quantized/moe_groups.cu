@@ -7,7 +7,7 @@ namespace isobit {
 
 ISOBIT_CONST u32 QG_BLOCK = 256;
 
-ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGroups &groups) {
+ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGroups &groups, u32 tile_rows) {
     __shared__ u32 rows_before[QG_BLOCK], tiles_before[QG_BLOCK];
     const u32 count = p.matrices + 1, t = thread_x();
     const auto group_of = [&](u32 row, bool &outside) {
@@ -31,7 +31,7 @@ ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGro
     for (u32 g = from; g < to; g++) {
         const u32 has = atomic_add(groups.starts + g, 0);
         rows += has;
-        tiles += (has + QT_M - 1) / QT_M;
+        tiles += (has + tile_rows - 1) / tile_rows;
     }
     rows_before[t] = rows;
     tiles_before[t] = tiles;
@@ -46,7 +46,7 @@ ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGro
         groups.starts[g] = rows;
         groups.tiles[g] = tiles;
         rows += has;
-        tiles += (has + QT_M - 1) / QT_M;
+        tiles += (has + tile_rows - 1) / tile_rows;
     }
     if (t == QG_BLOCK - 1) {
         groups.starts[count] = rows;
@@ -61,7 +61,8 @@ ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGro
 
 #define ISOBIT_Q_GROUP(NAME)                                                                                           \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(const QProduct p, const u32 *ids, u32 *fault, const QGroups groups) {                      \
-        q_group(p, ids, fault, groups);                                                                                \
+    ISOBIT_KERNEL(256)                                                                                                 \
+    NAME(const QProduct p, const u32 *ids, u32 *fault, const QGroups groups, u32 tile_rows) {                          \
+        q_group(p, ids, fault, groups, tile_rows);                                                                     \
     }                                                                                                                  \
     }

@@ -29,8 +29,8 @@ struct GroupTile {
     u32 group, first, count;
 };
 
-// The rows of tile `tile`; none if there are fewer tiles.
-ISOBIT_FN GroupTile group_tile(const QGroups &groups, u32 group_count, u32 tile) {
+// The rows of tile `tile`, of which each has up to `rows`; none if there are fewer tiles.
+ISOBIT_FN GroupTile group_tile(const QGroups &groups, u32 group_count, u32 tile, u32 rows) {
     if (tile >= groups.tiles[group_count])
         return GroupTile{0, 0, 0};
     u32 from = 0, to = group_count;
@@ -42,9 +42,9 @@ ISOBIT_FN GroupTile group_tile(const QGroups &groups, u32 group_count, u32 tile)
         else
             to = middle;
     }
-    const u32 first = groups.starts[from] + (tile - groups.tiles[from]) * QT_M;
+    const u32 first = groups.starts[from] + (tile - groups.tiles[from]) * rows;
     const u32 left = groups.starts[from + 1] - first;
-    return GroupTile{from, first, left < QT_M ? left : QT_M};
+    return GroupTile{from, first, left < rows ? left : rows};
 }
 
 } // namespace isobit

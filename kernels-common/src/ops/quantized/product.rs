@@ -41,11 +41,12 @@ pub(super) fn check_ids<R: GpuRuntime>(
     let product = QProduct { m: m as u32, matrices: matrices as u32, ..QProduct::default() };
     // SAFETY: the layout was validated against its buffer, and the dense ids have all of its
     // elements.
-    unsafe { group(device, &product, dense.ptr, fault.ptr()).map(drop) }
+    unsafe { group(device, &product, dense.ptr, fault.ptr(), TILE_M).map(drop) }
 }
 
-/// Groups the rows of a product by the matrix that each of them selects. Also returns the memory of
-/// the groups, which the caller must keep until the kernels that read it are launched.
+/// Groups the rows of a product by the matrix that each of them selects, in tiles of so many rows.
+/// Also returns the memory of the groups, which the caller must keep until the kernels that read it
+/// are launched.
 ///
 /// # Safety
 /// `ids` must have an id for each row, and `fault` must be a flag of the device.
@@ -54,6 +55,7 @@ unsafe fn group<R: GpuRuntime>(
     product: &QProduct,
     ids: DevicePtr,
     fault: DevicePtr,
+    tile: usize,
 ) -> Result<(GpuStorage<R>, QGroups)> {
     let (ends, m) = (product.matrices as usize + 2, product.m as usize);
     let memory = device.alloc(2 * (ends + m), DType::U32)?;
@@ -61,7 +63,7 @@ unsafe fn group<R: GpuRuntime>(
     let groups = QGroups { starts: at(0), tiles: at(ends), list: at(2 * ends), places: at(2 * ends + m) };
     let launch = Launch::linear(key(GgmlDType::Q8_1, GROUP), 1, GROUP_THREADS as u32);
     // SAFETY: the caller promises valid ids and a valid flag; the memory has space for every entry.
-    unsafe { launch.on(device, args![*product, ids, fault, groups])? };
+    unsafe { launch.on(device, args![*product, ids, fault, groups, tile as u32])? };
     Ok((memory, groups))
 }
 
@@ -118,11 +120,16 @@ const _: () = assert!(size_of::<EightBitRows>() == 16);
 /// The layout of the kernels' `QGroups`; null if rows are not grouped.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct QGroups {
+pub(super) struct QGroups {
     starts: DevicePtr,
     tiles: DevicePtr,
     list: DevicePtr,
     places: DevicePtr,
+}
+
+impl QGroups {
+    pub(super) const NONE: Self =
+        Self { starts: DevicePtr(0), tiles: DevicePtr(0), list: DevicePtr(0), places: DevicePtr(0) };
 }
 
 const _: () = assert!(size_of::<QGroups>() == 32);
@@ -137,6 +144,16 @@ struct Kernel {
 }
 
 impl<R: GpuRuntime> Problem<'_, R> {
+    /// Groups the rows by the ids, in tiles of so many rows, as [`group`] does.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    pub(super) unsafe fn grouped(&self, ids: DevicePtr, tile: usize) -> Result<(GpuStorage<R>, QGroups)> {
+        let product = QProduct { m: self.m as u32, matrices: self.matrices as u32, ..QProduct::default() };
+        // SAFETY: the caller promises an id for each row and a valid flag.
+        unsafe { group(self.device, &product, ids, self.fault.unwrap_or(DevicePtr(0)), tile) }
+    }
+
     /// Whether there are few rows per matrix.
     fn are_few(&self) -> bool {
         let few = CHOSEN_ROWS * self.matrices;
@@ -242,15 +259,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
         unsafe {
             match kernel.variant {
                 TILE if self.ids.is_some() => {
-                    let (_memory, groups) = group(self.device, &product, ids, fault)?;
+                    let (_memory, groups) = group(self.device, &product, ids, fault, TILE_M)?;
                     // Every group may end in a partial tile.
                     let tiles = m_tiles + m.min(self.matrices + 1);
                     launch(tiles).on(self.device, args![product, w, rows, groups, y])
                 }
-                TILE => {
-                    let none = QGroups { starts: null, tiles: null, list: null, places: null };
-                    launch(m_tiles).on(self.device, args![product, w, rows, none, y])
-                }
+                TILE => launch(m_tiles).on(self.device, args![product, w, rows, QGroups::NONE, y]),
                 VECTOR_FLOAT => launch(m_tiles).on(self.device, args![product, w, x, ids, fault, y]),
                 _ => launch(m_tiles).on(self.device, args![product, w, x, rows, ids, fault, y]),
             }

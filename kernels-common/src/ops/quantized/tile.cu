@@ -195,7 +195,7 @@ ISOBIT_FN void q_tile(const QProduct &p, const u8 *w, const EightBitRows &x, con
     const bool grouped = groups.list != nullptr;
     GroupTile tile{0, m_tile * QT_M, p.m - m_tile * QT_M};
     if (grouped) {
-        tile = group_tile(groups, p.matrices + 1, m_tile);
+        tile = group_tile(groups, p.matrices + 1, m_tile, QT_M);
         if (tile.count == 0 || tile.group == p.matrices || p.blocks == 0) {
             put_zeros(p, tile, groups.list, n0, y);
             return;

@@ -23,9 +23,11 @@ ISOBIT_FN float segment_value(const Held<Q_SEGMENT_BYTES<F>> &bytes, const float
         for (u32 w = 0; w < WORDS; w++) {
             const u32 word = j * WORDS + w, levels = levels_of<F>(bytes, word / 8, word % 8);
             const Pack<4, float> four = load<4>(x + word * 4);
+            float own[4];
+            four_levels(own, levels);
 #pragma unroll
             for (u32 i = 0; i < 4; i++)
-                p = fma(four.v[i], element<F>(scale, level_at(levels, i)), p);
+                p = fma(four.v[i], element<F>(scale, own[i]), p);
         }
     }
     return p;

@@ -3,9 +3,13 @@
 
 use super::*;
 use isobit_hal::cpu::internals::force_baseline;
-use isobit_hal::{ErrorKind, QActivations, QMatmul};
+use isobit_hal::{ErrorKind, Matmul, Numerics, QActivations, QMatmul};
 
-const BOTH: [QActivations; 2] = [QActivations::Float, QActivations::Q8_1];
+/// The products of a format.
+fn products(format: GgmlDType) -> [QMatmul; 3] {
+    let float = QMatmul::new(format);
+    [float, float.with_activations(QActivations::Q8_1), float.with_numerics(Numerics::Block)]
+}
 
 /// Computes one result as section 4 defines it.
 fn float(format: GgmlDType, weights: &[u8], x: &[f32]) -> f32 {
@@ -43,8 +47,17 @@ fn q8_1(format: GgmlDType, weights: &[u8], x: &[f32]) -> f32 {
     y.unwrap_or(0.0)
 }
 
+/// Computes one block product, which is that of the dequantized row.
+fn block(format: GgmlDType, weights: &[u8], x: &[f32]) -> f32 {
+    let w = storage(&elements(format, weights));
+    let (row, column) = (Layout::contiguous([1, x.len()]), Layout::contiguous([x.len(), 1]));
+    let y = storage(x).matmul(&row, &w, &column, Matmul::with_numerics(Numerics::Block)).unwrap();
+    vec::<f32>(&y)[0]
+}
+
 fn rule(op: QMatmul, weights: &[u8], x: &[f32]) -> f32 {
     match op.activations {
+        QActivations::Float if op.numerics == Some(Numerics::Block) => block(op.format, weights, x),
         QActivations::Float => float(op.format, weights, x),
         QActivations::Q8_1 => q8_1(op.format, weights, x),
     }
@@ -63,8 +76,7 @@ fn results_keep_the_order_for_all_sizes() {
             let k = blocks_of_k * format.block_size();
             let (weights, x) = (blocks(&mut rng, format, n * blocks_of_k), rng.floats(m * k));
             let (wl, xl) = (Layout::contiguous([n, weights.len() / n]), Layout::contiguous([m, k]));
-            for activations in BOTH {
-                let op = QMatmul::new(format).with_activations(activations);
+            for op in products(format) {
                 let got = storage(&x).qmatmul(&xl, &storage(&weights), &wl, op).unwrap();
                 assert_same(&vec::<f32>(&got), &expected(op, &weights, n, &x, k));
             }
@@ -75,8 +87,7 @@ fn results_keep_the_order_for_all_sizes() {
 #[test]
 fn no_elements_give_zeros() {
     for &format in GgmlDType::ALL {
-        for activations in BOTH {
-            let op = QMatmul::new(format).with_activations(activations);
+        for op in products(format) {
             let (weights, x) = (storage::<u8>(&[]), storage::<f32>(&[]));
             for (n, m) in [(3, 2), (0, 2), (3, 0)] {
                 let (wl, xl) = (Layout::contiguous([n, 0]), Layout::contiguous([m, 0]));
@@ -111,8 +122,7 @@ fn any_layout_and_dtype() {
         let x: Vec<f16> = rng.floats(rows[0] * rows[1] * k).iter().map(|&v| f16::from_f32(v)).collect();
         let x_l = Layout::contiguous([rows[1], k, rows[0]]).permute(&[2, 0, 1]).unwrap();
         let widened: Vec<f32> = x_l.strided_index().map(|i| x[i].to_f32()).collect();
-        for activations in BOTH {
-            let op = QMatmul::new(format).with_activations(activations);
+        for op in products(format) {
             let want: Vec<f16> = expected(op, &weights, n, &widened, k).into_iter().map(f16::from_f32).collect();
             for (w, wl) in [(&apart, &apart_l), (&across, &across_l)] {
                 let y = storage(&x).qmatmul(&x_l, &storage(w), wl, op).unwrap();
@@ -140,8 +150,7 @@ fn values_that_are_no_numbers_stay_in_their_rows() {
         let mut x = rng.floats(3 * k);
         (x[k + 300], x[2 * k]) = (f32::NAN, f32::INFINITY);
         let (wl, xl) = (Layout::contiguous([n, weights.len() / n]), Layout::contiguous([3, k]));
-        for activations in BOTH {
-            let op = QMatmul::new(format).with_activations(activations);
+        for op in products(format) {
             let y = vec::<f32>(&storage(&x).qmatmul(&xl, &storage(&weights), &wl, op).unwrap());
             assert_same(&y, &expected(op, &weights, n, &x, k));
             assert!(y[..n].iter().all(|v| v.is_finite()) && y[n..2 * n].iter().all(|v| v.is_nan()));
@@ -185,8 +194,7 @@ fn experts_are_chosen_by_id() {
         let wl = Layout::contiguous([experts, n, format.block_bytes()]);
         let ids = [2u32, 0, u32::MAX, 1, 1, 1, 0, 2];
         let ids_l = Layout::contiguous([tokens, top]);
-        for (activations, rows) in [(BOTH[0], 1), (BOTH[0], top), (BOTH[1], 1), (BOTH[1], top)] {
-            let op = QMatmul::new(format).with_activations(activations);
+        for (op, rows) in products(format).into_iter().flat_map(|op| [(op, 1), (op, top)]) {
             let x = rng.floats(tokens * rows * k);
             let xl = Layout::contiguous([tokens, rows, k]);
             let rule = |ids: &[u32]| -> Vec<f32> {
@@ -229,8 +237,8 @@ fn the_baseline_gives_the_same_bits() {
         let same = |run: &dyn Fn() -> CpuStorage| assert_eq!(canonical(&run()), canonical(&force_baseline(run)));
         same(&|| x.quantize(&xl, format).unwrap());
         same(&|| weights.dequantize(&wl, format, DType::F32).unwrap());
-        for activations in BOTH {
-            same(&|| x.qmatmul(&xl, &weights, &wl, QMatmul::new(format).with_activations(activations)).unwrap());
+        for op in products(format) {
+            same(&|| x.qmatmul(&xl, &weights, &wl, op).unwrap());
         }
     }
 }

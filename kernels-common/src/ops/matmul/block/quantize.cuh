@@ -114,7 +114,25 @@ ISOBIT_FN i32 nearest_integer(float scaled) {
     return (i32)(biased_integer<PLANES>(scaled) - biased_integer<PLANES>(0.0f));
 }
 
-// The digits of a thread's integers, which are biased words, in the order of a part.
+// The digits of four integers, which are biased words: a word for each plane.
+template <u32 PLANES>
+struct FourDigits {
+    u32 of[PLANES];
+};
+template <u32 PLANES>
+ISOBIT_FN FourDigits<PLANES> four_digits(const u32 *x) {
+    FourDigits<PLANES> words;
+    const u32 low = permute_bytes<0x5140>(x[0], x[1]), low2 = permute_bytes<0x5140>(x[2], x[3]);
+    words.of[PLANES - 1] = permute_bytes<0x5410>(low, low2) ^ 0x80808080u;
+    words.of[PLANES - 2] = permute_bytes<0x7632>(low, low2) ^ 0x80808080u;
+    if constexpr (PLANES == 3) {
+        const u32 high = permute_bytes<0x6262>(x[0], x[1]), high2 = permute_bytes<0x6262>(x[2], x[3]);
+        words.of[0] = permute_bytes<0x5410>(high, high2) ^ 0x80808080u;
+    }
+    return words;
+}
+
+// The digits of a thread's integers, in the order of a part.
 template <u32 PLANES>
 struct DigitWords {
     Pack<4, u32> of[PACK_CHUNKS][PLANES];
@@ -126,14 +144,10 @@ ISOBIT_FN DigitWords<PLANES> digits_of(const u32 (&biased)[PACK_EACH]) {
     for (u32 c = 0; c < PACK_CHUNKS; c++)
 #pragma unroll
         for (u32 quad = 0; quad < CHUNK_K / 4; quad++) {
-            const u32 *x = biased + c * CHUNK_K + quad * 4;
-            const u32 low = permute_bytes<0x5140>(x[0], x[1]), low2 = permute_bytes<0x5140>(x[2], x[3]);
-            words.of[c][PLANES - 1].v[quad] = permute_bytes<0x5410>(low, low2) ^ 0x80808080u;
-            words.of[c][PLANES - 2].v[quad] = permute_bytes<0x7632>(low, low2) ^ 0x80808080u;
-            if constexpr (PLANES == 3) {
-                const u32 high = permute_bytes<0x6262>(x[0], x[1]), high2 = permute_bytes<0x6262>(x[2], x[3]);
-                words.of[c][0].v[quad] = permute_bytes<0x5410>(high, high2) ^ 0x80808080u;
-            }
+            const FourDigits<PLANES> four = four_digits<PLANES>(biased + c * CHUNK_K + quad * 4);
+#pragma unroll
+            for (u32 plane = 0; plane < PLANES; plane++)
+                words.of[c][plane].v[quad] = four.of[plane];
         }
     return words;
 }

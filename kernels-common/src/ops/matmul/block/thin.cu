@@ -4,8 +4,7 @@
 // them by the same segment of all lines of the thin operand, its *rows*, whose integers are in
 // shared memory. Teams do not wait for each other. The values of segments, one float for each
 // result, are added in order by a second kernel.
-#include "ops/matmul/block/chain.cuh"
-#include "ops/matmul/block/thin.cuh"
+#include "ops/matmul/block/thin_sum.cuh"
 
 namespace isobit {
 
@@ -239,84 +238,18 @@ ISOBIT_FN void thin_values_of(const T *thin, const T *from, u8 *packed_rows, u8 
     }
 }
 
-// Few threads per block, because there are few results. Each loads what it needs of so many
-// segments at once: additions in between would wait for every load.
-ISOBIT_CONST u32 SUM_BLOCK = 64, SUM_DEPTH = 16;
-
-// The sum of a result's values of all segments if there are no flags. `flags` become those that
-// there are.
-ISOBIT_FN float sum_of_scaled(u32 &flags, const ThinValues &from, u64 number, u32 line) {
-    const u64 value_step = (u64)from.rows * from.lines, flags_step = groups_of(from.lines);
-    const float *value_at = values_of(from, PASS_FIRST, 0) + number;
-    const u32 *flags_at = flags_of(from, 0) + line / CHUNK_LINES;
-    float result = 0;
-#pragma unroll 1
-    for (u32 first = 0; first < from.segments; first += SUM_DEPTH) {
-        float added[SUM_DEPTH];
-        u32 some[SUM_DEPTH];
-#pragma unroll
-        for (u32 i = 0; i < SUM_DEPTH; i++) {
-            const bool exists = first + i < from.segments;
-            added[i] = exists ? *value_at : 0;
-            some[i] = exists ? *flags_at : 0;
-            value_at += value_step;
-            flags_at += flags_step;
-        }
-#pragma unroll
-        for (u32 i = 0; i < SUM_DEPTH; i++) {
-            result = result + added[i];
-            flags |= some[i];
-        }
-    }
-    return result;
-}
-// The same with flags. `special` tells whether there is an infinity or a NaN.
-ISOBIT_FN float sum_of_levels(bool &special, const ThinValues &from, u64 number, u32 row, u32 line, bool is_right) {
-    float result = 0;
-    special = false;
-#pragma unroll 1
-    for (u32 next = 0; next < THIN_PASSES; next++) {
-        // The second level of the left operand comes first.
-        const u32 pass = next == 0 ? PASS_FIRST : (next == 1) == is_right ? PASS_LINES : PASS_ROWS;
-#pragma unroll 1
-        for (u32 segment = 0; segment < from.segments; segment++) {
-            u32 row_word = row_words_of(from, 0, segment)[row], word = line_words_of(from, 0, segment)[line];
-            special |= step_of_word(row_word) == SPECIAL_STEP || step_of_word(word) == SPECIAL_STEP;
-            if (pass != PASS_FIRST && ((pass == PASS_ROWS ? row_word : word) & THIN_WIDE) == 0)
-                continue;
-            if (pass == PASS_ROWS)
-                row_word = row_words_of(from, 1, segment)[row];
-            if (pass == PASS_LINES)
-                word = line_words_of(from, 1, segment)[line];
-            const bool scaled = pass == PASS_FIRST && (flags_of(from, segment)[line / CHUNK_LINES] & THIN_APART) == 0;
-            const i32 step = scaled ? 0 : step_of_word(row_word) + step_of_word(word);
-            result = add_scaled(result, values_of(from, pass, segment)[number], step);
-        }
-    }
-    return result;
-}
-
-// Adds the values of all segments to each result, in the order of the definition.
+// Adds the values of all segments of matrices of elements.
 template <typename T>
-ISOBIT_FN void thin_sum(const T *thin, const T *lines, T *results, u8 *values, const BlockThin &p) {
-    const u32 batch = divide(block_x(), p.sum_blocks);
-    const u64 number = (u64)(block_x() - batch * p.sum_blocks.size) * SUM_BLOCK + thread_x();
-    if (number >= (u64)p.rows.lines * p.lines.lines)
+ISOBIT_FN void thin_sum_of(const T *thin, const T *lines, T *results, u8 *values, const BlockThin &p) {
+    const ThinResult own = thin_result(p);
+    if (!own.exists)
         return;
-    const u32 row = (u32)(number / p.lines.lines), line = (u32)(number - (u64)row * p.lines.lines);
-    const ThinValues from = thin_values(p, values, batch);
-    u32 flags = 0;
-    bool special = false;
-    float result = sum_of_scaled(flags, from, number, line);
-    if (flags != 0)
-        result = sum_of_levels(special, from, number, row, line, p.is_right != 0);
-    // A sum of nothing is +0, whichever passes there were.
-    result = result + 0.0f;
-    const Offsets<5> at = offsets_of(p.batch, batch);
-    if (special)
-        result = chain(thin + at.at[0] + row * p.rows.line_stride, p.rows.k_stride,
-                       lines + at.at[1] + line * p.lines.line_stride, p.lines.k_stride, p.lines.k);
-    results[at.at[2] + row * p.result_row + line * p.result_line] = from_compute<T>(result);
+    const Offsets<5> at = offsets_of(p.batch, own.batch);
+    const float result = thin_sum(own, values, p, [&] {
+        return chain(thin + at.at[0] + own.row * p.rows.line_stride, p.rows.k_stride,
+                     lines + at.at[1] + own.line * p.lines.line_stride, p.lines.k_stride, p.lines.k);
+    });
+    results[at.at[2] + own.row * p.result_row + own.line * p.result_line] = from_compute<T>(result);
 }
 
 } // namespace isobit
@@ -331,6 +264,6 @@ ISOBIT_FN void thin_sum(const T *thin, const T *lines, T *results, u8 *values, c
 #define ISOBIT_MATMUL_THIN_SUM(NAME, T)                                                                                \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL(64) NAME(const T *thin, const T *lines, T *results, u8 *values, const BlockThin p) {                 \
-        thin_sum(thin, lines, results, values, p);                                                                     \
+        thin_sum_of(thin, lines, results, values, p);                                                                     \
     }                                                                                                                  \
     }

@@ -208,12 +208,10 @@ sizes! {
 
     /// Elements per strip of a dequantized matrix: 32 MiB.
     QUANTIZED_STRIP = Size::adjusted("quantized.strip", 8 << 20, 2048);
-    /// The same for block products: 256 MiB.
-    QUANTIZED_PACKED_STRIP = Size::adjusted("quantized.packed_strip", 64 << 20, 2048);
     /// The most rows of float activations for which their own kernel is faster.
     QUANTIZED_FLOAT_ROWS = Size::fixed("quantized.float_rows", 16);
     /// The same for block products, in groups of eight.
-    QUANTIZED_BLOCK_ROWS = Size::fixed("quantized.block_rows", 24);
+    QUANTIZED_BLOCK_ROWS = Size::fixed("quantized.block_rows", 16);
     /// The same for activations through q8_1, in groups of four.
     QUANTIZED_INT_ROWS = Size::fixed("quantized.int_rows", 32);
     /// The most rows per matrix, if rows select their matrices, for which the kernel for few rows

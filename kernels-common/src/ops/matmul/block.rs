@@ -22,7 +22,7 @@ use std::mem::offset_of;
 /// Elements of k per segment, and lines of a part. Must match ops/matmul/block/digits.cuh and
 /// device_lib/digit_tile.cuh.
 pub(in crate::ops) const SEGMENT: usize = 128;
-const LINES: usize = 8;
+pub(in crate::ops) const LINES: usize = 8;
 /// Threads per block of packing, and lines that a block packs.
 pub(in crate::ops) const PACK_THREADS: u32 = 256;
 pub(in crate::ops) const PACK_LINES: usize = 64;
@@ -123,7 +123,7 @@ impl Lines {
 /// The layout of the kernels' `BlockSide`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Side {
+pub(in crate::ops) struct Side {
     lines: Lines,
     packed: u64,
     line_blocks: Divisor,
@@ -134,6 +134,19 @@ struct Side {
 const _: () = assert!(size_of::<Side>() == 240);
 const _: () = assert!(offset_of!(Side, packed) == 40 && offset_of!(Side, line_blocks) == 48);
 const _: () = assert!(offset_of!(Side, batch) == 72);
+
+impl Side {
+    /// Lines of each matrix of a batch, whose packed forms have so many bytes.
+    pub(in crate::ops) fn new(lines: Lines, bytes: usize, batch: &IndexDims<1>) -> Self {
+        Self {
+            lines,
+            packed: bytes as u64,
+            line_blocks: Divisor::new((lines.lines as usize).div_ceil(PACK_LINES)),
+            all_segments: Divisor::new(lines.segments as usize),
+            batch: Index::new(batch),
+        }
+    }
+}
 
 /// The layout of the kernels' `BlockProduct`.
 #[repr(C)]
@@ -185,13 +198,7 @@ pub(in crate::ops) unsafe fn pack_lines<R: GpuRuntime>(
     batch: &IndexDims<1>,
     to: DevicePtr,
 ) -> Result<()> {
-    let side = Side {
-        lines: Lines::new(dtype, from, lines, k, batch.iter().map(|d| d.stride[0])),
-        packed: bytes as u64,
-        line_blocks: Divisor::new(lines.div_ceil(PACK_LINES)),
-        all_segments: Divisor::new(k.div_ceil(SEGMENT)),
-        batch: Index::new(batch),
-    };
+    let side = Side::new(Lines::new(dtype, from, lines, k, batch.iter().map(|d| d.stride[0])), bytes, batch);
     let blocks = pack_blocks(lines, k) * count(batch);
     // SAFETY: the caller promises what is required.
     unsafe { Launch::linear(key(dtype, PACK), blocks as u32, PACK_THREADS).on(device, args![from.ptr, to, side]) }

@@ -234,17 +234,6 @@ ISOBIT_FN QPart<F> read_member(const QLines<F> &lines, u32 line, u32 member, u32
     return part;
 }
 
-// Element `k` of a row of blocks.
-template <typename F>
-ISOBIT_FN float element_of_blocks(const u8 *row, u64 k) {
-    const InPlace segment{row + k / Q_SEGMENT * Q_SEGMENT_BYTES<F>};
-    const u32 at = (u32)(k % Q_SEGMENT);
-    float four[4];
-    four_levels(four, levels_of<F>(segment, at / Q_BLOCK, at % Q_BLOCK / 4));
-    const float low = at % 2 == 0 ? four[0] : four[1], high = at % 2 == 0 ? four[2] : four[3];
-    return element<F>(scale_of<F>(segment, at / F::SUB), at % 4 < 2 ? low : high);
-}
-
 template <typename F>
 ISOBIT_FN void q_block_values(const void *x, const u8 *w, const QGroups &groups, u8 *values, const QBlockProduct &p) {
     GemvBlock block = gemv_block(p.thin);

@@ -63,6 +63,17 @@ ISOBIT_FN float element(const QScale &scale, float level) {
         return scale.factor * level;
 }
 
+// Element `k` of a row of blocks.
+template <typename F>
+ISOBIT_FN float element_of_blocks(const u8 *row, u64 k) {
+    const InPlace segment{row + k / Q_SEGMENT * Q_SEGMENT_BYTES<F>};
+    const u32 at = (u32)(k % Q_SEGMENT);
+    float four[4];
+    four_levels(four, levels_of<F>(segment, at / Q_BLOCK, at % Q_BLOCK / 4));
+    const float low = at % 2 == 0 ? four[0] : four[1], high = at % 2 == 0 ? four[2] : four[3];
+    return element<F>(scale_of<F>(segment, at / F::SUB), at % 4 < 2 ? low : high);
+}
+
 namespace format_detail {
 
 template <typename S>

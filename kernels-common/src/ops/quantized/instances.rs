@@ -26,6 +26,10 @@ pub const GROUP: u8 = 7;
 /// The values of segments of a block product with few rows of float activations, and their sums.
 pub const BLOCK_VALUES: u8 = 8;
 pub const BLOCK_SUM: u8 = 9;
+/// Packs a matrix for a block product with many rows of float activations, and computes those
+/// results that are chains.
+pub const BLOCK_PACK: u8 = 10;
+pub const BLOCK_CHAINS: u8 = 11;
 
 /// Segments of k that a thread block of a kernel for few rows processes at a time.
 pub const SEGMENTS_FLOAT: usize = 8;
@@ -64,6 +68,9 @@ pub fn add(modules: &mut Vec<Module>) {
         let symbol = |what| format!("quantized_block_{what}_{name}");
         block.kernel(key(format, BLOCK_VALUES), symbol("values"), "ISOBIT_Q_BLOCK_VALUES", &[name]);
         block.kernel(key(format, BLOCK_SUM), symbol("sum"), "ISOBIT_Q_BLOCK_SUM", &[name]);
+        let mut pack = Module::new(format!("quantized_block_pack_{name}"), "ops/quantized/block_pack.cu");
+        pack.kernel(key(format, BLOCK_PACK), symbol("pack"), "ISOBIT_Q_PACK", &[name]);
+        pack.kernel(key(format, BLOCK_CHAINS), symbol("chains"), "ISOBIT_Q_CHAINS", &[name]);
         match format {
             GgmlDType::Q8K => one("quantize", "ops/quantized/quantize_8k.cu", "ISOBIT_Q_QUANTIZE_8K", QUANTIZE, &[]),
             _ if format.block_size() == 32 => {
@@ -73,7 +80,7 @@ pub fn add(modules: &mut Vec<Module>) {
         }
         let symbol = format!("quantized_dequantize_{name}");
         convert.kernel(key(format, DEQUANTIZE), symbol, "ISOBIT_Q_DEQUANTIZE", &[name]);
-        modules.push(block);
+        modules.extend([block, pack]);
     }
     modules.push(convert);
 }

@@ -7,6 +7,8 @@ mod block;
 mod convert;
 mod dense;
 mod dequantized;
+mod floats;
+mod packed;
 mod product;
 
 use crate::key::Key;
@@ -15,13 +17,14 @@ use crate::ops::{cast, matmul, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use dense::{ANYWHERE, BLOCKS, Dense, Rows, VECTORS, filled};
+use floats::Floats;
 use isobit_hal::{
     BackendDevice, BackendStorage, DType, GgmlDType, Layout, Numerics, Op, QActivations, QMatmul, Result, Scalar, Src,
 };
 
 use crate::manifest::instances::quantized::{
-    ACTIVATIONS, BLOCK_SUM, BLOCK_VALUES, DEQUANTIZE, GROUP, QUANTIZE, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4,
-    key,
+    ACTIVATIONS, BLOCK_CHAINS, BLOCK_PACK, BLOCK_SUM, BLOCK_VALUES, DEQUANTIZE, GROUP, QUANTIZE, TILE, VECTOR_FLOAT,
+    VECTOR_INT, VECTOR_INT_4, key,
 };
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -36,10 +39,10 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
                 keys
             }
             QActivations::Float => {
-                let own = [VECTOR_FLOAT, DEQUANTIZE, BLOCK_VALUES, BLOCK_SUM];
+                let own = [VECTOR_FLOAT, DEQUANTIZE, BLOCK_VALUES, BLOCK_SUM, BLOCK_PACK, BLOCK_CHAINS];
                 let mut keys = own.map(|variant| key(q.format, variant)).to_vec();
                 keys.push(key(GgmlDType::Q8_1, GROUP));
-                keys.extend(matmul::keys(&dequantized::CHAINS, &[DType::F32; 3]));
+                keys.extend(matmul::keys(&dequantized::MATMUL, &[DType::F32; 3]));
                 for pair in [[dtypes[1], DType::F32], [DType::F32, dtypes[1]]] {
                     keys.extend(cast::keys(&Op::Cast, &pair));
                 }
@@ -115,8 +118,11 @@ fn multiply<R: GpuRuntime>(
     let is_block = is_float && numerics == Numerics::Block && k > 0;
     let few = if is_block { &sizes::QUANTIZED_BLOCK_ROWS } else { &sizes::QUANTIZED_FLOAT_ROWS };
     if ids.is_none() && is_float && few.is_exceeded(m) {
-        let matmul = if is_block { &dequantized::BLOCKS } else { &dequantized::CHAINS };
-        return dequantized::multiply(matmul, q.format, &rows, (x, x_layout), dst, dst_layout, [m, n, k]);
+        let x = Floats::new(x, x_layout, [m, k])?;
+        return floats::filled(dst, dst_layout, [m, n], |y, y_layout| match is_block {
+            true => packed::multiply(q.format, &rows, &x, y, y_layout),
+            false => dequantized::multiply(q.format, &rows, &x, y, y_layout),
+        });
     }
     let ids = ids.map(|(ids, layout)| Dense::new(ids, layout, ANYWHERE)).transpose()?;
     let fault = ids.as_ref().map(|_| device.index_faults(op, matrices)).transpose()?;

@@ -1,6 +1,7 @@
 // Writes parts of a packed matrix, by teams that have the elements of eight lines.
 #pragma once
 
+#include "device_lib/index.cuh"
 #include "ops/matmul/block/quantize.cuh"
 
 namespace isobit {
@@ -42,6 +43,37 @@ ISOBIT_FN void pack_part(const PackedMatrix &matrix, u32 group, u32 segment, flo
     if (leads)
         steps_of<PLANES>(matrix, 1)[at_line] = step.step;
     store_digits<PLANES>(parts_of<PLANES>(matrix, 1) + part * PART_BYTES<PLANES>, second);
+}
+
+// The host's `Side` in matmul/block.rs.
+struct BlockSide {
+    BlockLines lines;
+    // Bytes of a packed matrix.
+    u64 packed;
+    Divisor line_blocks, all_segments;
+    // Of the operand.
+    Index<1> batch;
+};
+
+// Must match ops/matmul/block.rs.
+static_assert(sizeof(BlockSide) == 240);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(BlockSide, packed) == 40 && ISOBIT_OFFSET(BlockSide, line_blocks) == 48 &&
+              ISOBIT_OFFSET(BlockSide, batch) == 72);
+
+// Which part of which matrix a team packs, if its group exists: a block takes a segment of 64
+// lines, and each team 8 of them. The first block of a matrix also clears its zeros.
+struct PackPlace {
+    PackedMatrix matrix;
+    u32 group, segment, batch;
+};
+template <u32 PLANES>
+ISOBIT_FN PackPlace pack_place(u8 *packed, const BlockSide &p) {
+    const u32 above = divide(block_x(), p.line_blocks), line_block = block_x() - above * p.line_blocks.size;
+    const u32 batch = divide(above, p.all_segments), segment = above - batch * p.all_segments.size;
+    const PackedMatrix matrix = packed_matrix(packed + batch * p.packed, p.lines.lines, p.lines.segments);
+    if (segment == 0 && line_block == 0)
+        clear_zeros<PLANES>(matrix);
+    return {matrix, line_block * (PACK_LINES / CHUNK_LINES) + thread_x() / TILE_TEAM, segment, batch};
 }
 
 } // namespace isobit

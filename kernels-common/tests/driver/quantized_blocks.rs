@@ -110,7 +110,7 @@ fn infinities_and_nans_are_of_their_rows_and_lines_alone() {
     let Some(device) = device() else { return };
     for &format in GgmlDType::ALL {
         let (k, row) = (length(format), format.row_bytes(length(format)).unwrap());
-        for (count, strange) in [(3, f32::INFINITY), (8, 1.0), (17, f32::INFINITY)] {
+        for (count, strange) in [(3, f32::INFINITY), (8, 1.0), (17, f32::INFINITY), (18, 1.0)] {
             // A block with an infinity quantizes to the scale NaN.
             let w = blocks(
                 format,

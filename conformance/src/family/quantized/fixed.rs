@@ -55,7 +55,7 @@ fn block_product(op: &Op, blocks: Dist, edges: Dist, nth: u64) -> Option<Fixed> 
     match (op, nth) {
         (Op::QMatmul(q), 0) => Some(Fixed::new(&[5, few(q.format.block_size()), 33], &[blocks, wide])),
         (Op::QMatmul(_), 1) => Some(Fixed::new(&[17, 3, 67], &[blocks, wide])),
-        (Op::QMatmul(_), 2) => Some(Fixed::new(&[2, 1, 65], &[edges, Dist::Uniform { scale: 2 }])),
+        (Op::QMatmul(_), 2) => Some(Fixed::new(&[42, 1, 70], &[edges, Dist::Sparse])),
         (Op::QMatmulId(q), 0) => {
             let k = few(q.format.block_size());
             Some(Fixed::new(&[3, 4, 2, 1, k, 9], &[blocks, wide, ids(3)]))

@@ -50,6 +50,34 @@ fn kinds(format: GgmlDType) -> [(QMatmul, &'static str); 3] {
     ]
 }
 
+/// What a product does: its name in reports, the bytes it must move, and its operations.
+struct Work {
+    name: String,
+    bytes: usize,
+    flops: f64,
+}
+
+/// Measures each kind of a product that is wanted.
+fn each<R: GpuRuntime>(
+    rows: &mut Rows<'_, R>,
+    kinds: &[(Op, &str)],
+    work: &Work,
+    operands: &[Src<'_, GpuStorage<R>>],
+    y: &mut GpuStorage<R>,
+    layout: &Layout,
+) -> Result<()> {
+    let dtype = y.dtype();
+    for (op, suffix) in kinds {
+        if rows.wants(op.name(), dtype) {
+            let call = Box::new(|| GpuStorage::apply_into(op, operands, y, layout));
+            let name = format!("{}{suffix}", op.name());
+            let row = rows.bench.bytes_row(&name, dtype, &work.name, work.bytes, call)?;
+            rows.push(Row { flops: Some(work.flops), ..row });
+        }
+    }
+    Ok(())
+}
+
 fn products<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: DType) -> Result<()> {
     let kinds = kinds(format).map(|(q, suffix)| (Op::QMatmul(q), suffix));
     if !kinds.iter().any(|(op, _)| rows.wants(op.name(), dtype)) {
@@ -65,14 +93,8 @@ fn products<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: DTy
         let (x, y) = (&rows.bench.random(m * SIDE, dtype)?, &mut rows.bench.output(m * SIDE, dtype)?);
         let operands = &[Src::Storage(w, blocks), Src::Storage(x, layout)];
         let bytes = blocks.elem_count() + 2 * m * SIDE * dtype.size_in_bytes();
-        let (work, flops) = (format!("[{m},4096]@[4096,4096]"), 2.0 * (m * SIDE * SIDE) as f64);
-        for (op, suffix) in &kinds {
-            if rows.wants(op.name(), dtype) {
-                let call = Box::new(|| GpuStorage::apply_into(op, operands, y, layout));
-                let row = rows.bench.bytes_row(&format!("{}{suffix}", op.name()), dtype, &work, bytes, call)?;
-                rows.push(Row { flops: Some(flops), ..row });
-            }
-        }
+        let work = Work { name: format!("[{m},4096]@[4096,4096]"), bytes, flops: 2.0 * (m * SIDE * SIDE) as f64 };
+        each(rows, &kinds, &work, operands, y, layout)?;
     }
     Ok(())
 }
@@ -100,14 +122,9 @@ fn products_by_experts<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType,
         let operands = &[Src::Storage(w, blocks), Src::Storage(x, xl), Src::Storage(chosen, ids)];
         let read = blocks.elem_count() / EXPERTS * (tokens * TOP).min(EXPERTS);
         let bytes = read + tokens * (1 + TOP) * SIDE * dtype.size_in_bytes();
-        let (work, flops) = (format!("[{tokens},2 of 8,4096]@[4096,4096]"), 2.0 * (tokens * TOP * SIDE * SIDE) as f64);
-        for (op, suffix) in &kinds {
-            if rows.wants(op.name(), dtype) {
-                let call = Box::new(|| GpuStorage::apply_into(op, operands, y, yl));
-                let row = rows.bench.bytes_row(&format!("{}{suffix}", op.name()), dtype, &work, bytes, call)?;
-                rows.push(Row { flops: Some(flops), ..row });
-            }
-        }
+        let name = format!("[{tokens},2 of 8,4096]@[4096,4096]");
+        let work = Work { name, bytes, flops: 2.0 * (tokens * TOP * SIDE * SIDE) as f64 };
+        each(rows, &kinds, &work, operands, y, yl)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! neighbours: wide and far ones, and infinities, which make chains of some results. The CPU
 //! computes them in another way.
 
-use super::{Device, bits, device};
+use super::{Device, assert_same_bits, bits, device};
 use isobit_hal::{
     BackendDevice, BackendStorage, Conv1d, Conv2d, ConvTranspose2d, CpuDevice, CpuStorage, DType, Layout, Numerics, Op,
     Src,
@@ -83,13 +83,7 @@ fn check(device: &Device, dtypes: &[DType], of_input: impl Fn(usize) -> f32, of_
             let want = bits(&work.run(&x, &kernel));
             let [x, kernel] = [&x, &kernel].map(|s| device.storage_from_cpu_storage(s).unwrap());
             let got = bits(&work.run(&x, &kernel));
-            let first = (0..want.len()).find(|&i| want[i] != got[i]);
-            let floats = first.map(|i| [got[i], want[i]].map(f32::from_bits));
-            let (op, dims) = (&work.op, &work.dims);
-            assert!(
-                first.is_none(),
-                "{dtype}, {op:?} of {dims:?}: result {first:?}, as computed and expected: {floats:?}"
-            );
+            assert_same_bits(&got, &want, format!("{dtype}, {:?} of {:?}", work.op, work.dims));
         }
     }
 }

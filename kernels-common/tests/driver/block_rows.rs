@@ -2,7 +2,7 @@
 //! neighbours: wide ones, whose integers have a second level, and ones with extreme steps. The CPU
 //! computes them in another way.
 
-use super::{Device, bits, device};
+use super::{Device, assert_same_bits, bits, device};
 use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, Layout, Matmul, Numerics};
 
 const BLOCK: Matmul = Matmul::with_numerics(Numerics::Block);
@@ -53,13 +53,7 @@ fn check(device: &Device, dtype: DType, count: usize, rows: &CpuStorage, lines: 
         let want = a.matmul(a_layout, b, b_layout, BLOCK).unwrap();
         let [x, y] = [a, b].map(|s| device.storage_from_cpu_storage(s).unwrap());
         let got = x.matmul(a_layout, &y, b_layout, BLOCK).unwrap();
-        let (want, got) = (bits(&want), bits(&got));
-        let first = (0..want.len()).find(|&i| want[i] != got[i]);
-        let floats = first.map(|i| [got[i], want[i]].map(f32::from_bits));
-        assert!(
-            first.is_none(),
-            "{dtype}, {count} rows, {a_layout} x {b_layout}: result {first:?}, as computed and expected: {floats:?}"
-        );
+        assert_same_bits(&bits(&got), &bits(&want), format!("{dtype}, {count} rows, {a_layout} x {b_layout}"));
     }
 }
 

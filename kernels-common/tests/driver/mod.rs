@@ -51,6 +51,15 @@ fn bits<S: BackendStorage>(storage: &S) -> Vec<u32> {
     wide.to_vec::<f32>().unwrap().into_iter().map(one).collect()
 }
 
+/// Compares the bits of results; `what` names them.
+#[track_caller]
+fn assert_same_bits(got: &[u32], want: &[u32], what: impl std::fmt::Display) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    let first = (0..want.len()).find(|&i| want[i] != got[i]);
+    let floats = first.map(|i| [got[i], want[i]].map(f32::from_bits));
+    assert!(first.is_none(), "{what}: result {first:?}, as computed and expected: {floats:?}");
+}
+
 /// Checks that the device still computes.
 pub fn works(device: &Device) {
     let (l, a) = (Layout::contiguous(1000), ramp(device, 1000));

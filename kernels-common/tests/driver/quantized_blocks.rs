@@ -3,7 +3,7 @@
 //! them in another way.
 
 use super::block_rows::number;
-use super::{Device, Storage, bits, device};
+use super::{Device, Storage, assert_same_bits, bits, device};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, GgmlDType, Layout, Numerics, Op, QMatmul,
 };
@@ -41,9 +41,7 @@ fn check(device: &Device, op: &Op, operands: &[(&CpuStorage, &Layout)]) -> Vec<f
     let there: Vec<_> = operands.iter().map(|(s, _)| device.storage_from_cpu_storage(s).unwrap()).collect();
     let operands: Vec<_> = there.iter().zip(operands).map(|(s, (_, l))| (s, *l)).collect();
     let got = bits(&Storage::apply(op, &operands).unwrap());
-    let first = (0..want.len()).find(|&i| want[i] != got[i]);
-    let floats = first.map(|i| [got[i], want[i]].map(f32::from_bits));
-    assert!(first.is_none(), "{op}: result {first:?}, as computed and expected: {floats:?}");
+    assert_same_bits(&got, &want, op);
     want.into_iter().map(f32::from_bits).collect()
 }
 

@@ -4,12 +4,9 @@ use super::super::block_product::{Blocks, Segments};
 use super::super::blocked::{Line, MC, Method, NC, Panels};
 use super::super::walk::parallel;
 use super::format::SEGMENT;
-use super::product::{COLUMNS, Group, Product};
-use crate::Matmul;
+use super::product::{COLUMNS, Group, Product, SEGMENT_BYTES};
+use crate::{DType, Matmul};
 use std::ops::Range;
-
-/// Largest size in bytes of what holds a part of a row of weights: see `SEGMENT_BYTES` of chains.
-const BYTES: usize = 292;
 
 /// A block of results: rows of activations by columns, which are rows of the weights from `first`
 /// on.
@@ -34,7 +31,7 @@ impl Block<'_> {
         let Product { functions, weights, .. } = self.product;
         let (size, bytes) = (functions.format.block_size(), functions.format.block_bytes());
         let blocks = k.start / size..k.end.div_ceil(size);
-        let (mut read, mut elements) = ([0; BYTES], [0.0; SEGMENT]);
+        let (mut read, mut elements) = ([0; SEGMENT_BYTES], [0.0; SEGMENT]);
         for column in 0..panels.lines {
             let read = &mut read[..blocks.len() * bytes];
             weights.read(self.first + column, blocks.start * bytes, read);
@@ -49,17 +46,18 @@ impl Block<'_> {
 /// Computes the rows of results of every group from activations.
 pub(super) fn run(product: &Product<'_>, x: &[f32], groups: &[Group]) {
     let (n, k) = (product.n, product.k);
-    let digits = Matmul::block_digits(crate::DType::F32).expect("f32 has block products");
+    let digits = Matmul::block_digits(DType::F32).expect("f32 has block products");
     let blocks = Blocks { bits: 8 * digits as u32, segments: Segments::of_product(k) };
     let tiles = n.div_ceil(NC);
     let tasks: Vec<(usize, &[usize])> =
         groups.iter().flat_map(|g| g.rows.chunks(MC).map(|rows| (g.first, rows))).collect();
+    let most = tasks.iter().map(|(_, rows)| rows.len()).max().unwrap_or(0);
     parallel(tasks.len() * tiles, 1, &|range| {
+        let mut scratch = Method::<f32>::scratch(&blocks, [most, n, k]);
         for i in range {
             let ((first, rows), column) = (tasks[i / tiles], i % tiles * NC);
             let block = Block { product, x, rows, first: first + column };
             let sides = [rows.len(), NC.min(n - column), k];
-            let mut scratch = Method::<f32>::scratch(&blocks, sides);
             let pack = |k: Range<usize>, _: &mut Line<f32>, [left, right]: [Option<Panels<'_, f32>>; 2]| {
                 if let Some(mut panels) = left {
                     block.pack_rows(&k, &mut panels);

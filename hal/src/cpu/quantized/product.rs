@@ -17,7 +17,7 @@ const ROWS: usize = 64;
 const TOGETHER: usize = 4;
 /// Largest size in bytes of a segment of a row of weights: 8 blocks of q8_1 have 288, one block of
 /// q8_K has 292.
-const SEGMENT_BYTES: usize = 292;
+pub(super) const SEGMENT_BYTES: usize = 292;
 
 /// The results of a tile, one line per row of activations.
 type Sums = [[f32; COLUMNS]; ROWS];

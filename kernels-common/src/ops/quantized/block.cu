@@ -62,8 +62,9 @@ struct QPart {
     // The digits of rows, of which each member has its part of each plane, and the sums of integers
     // that share a scale.
     struct Rows {
+        static constexpr bool HAS_SUMS = F::SUMMAND;
         u32 digits[GEMV_ROWS][3][BLOCK_SEGMENT / 4];
-        i32 sums[F::SUMMAND ? GEMV_ROWS : 1][BLOCK_SEGMENT / 4];
+        i32 sums[HAS_SUMS ? GEMV_ROWS : 1][BLOCK_SEGMENT / 4];
     };
 };
 // Calls `take` with each element, or without summands with each level, and a number that counts to
@@ -145,7 +146,7 @@ ISOBIT_FN void keep_row(Rows &rows, u32 row, const i32 (&integers)[ROW_EACH]) {
 #pragma unroll
     for (u32 plane = 0; plane < 3; plane++)
         rows.digits[row][plane][lane] = four.of[plane];
-    if constexpr (sizeof(rows.sums) > sizeof(rows.sums[0]))
+    if constexpr (Rows::HAS_SUMS)
         rows.sums[row][lane] = sum;
 }
 // Whether a factor or a summand in steps is an integer, with products that 64 bits hold.

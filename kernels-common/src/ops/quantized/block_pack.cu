@@ -66,19 +66,6 @@ ISOBIT_LAYOUT(ISOBIT_OFFSET(QChains, n_tiles) == 12 && ISOBIT_OFFSET(QChains, k)
 
 ISOBIT_CONST u32 CHAINS_BLOCK = 256, CHAINS_SIDE = 64;
 
-// The flags of the parts of 64 lines, of which each thread has some.
-ISOBIT_FN u32 flags_of_lines(const TileSide &side) {
-    constexpr u32 GROUPS = CHAINS_SIDE / CHUNK_LINES;
-    const u32 group = side.first_group + thread_x() % GROUPS;
-    const u32 *flags = flags_of<Digits<float>::COUNT>(side.matrix) + group;
-    u32 all = 0;
-#pragma unroll 4
-    for (u32 segment = thread_x() / GROUPS; segment < side.matrix.segments && group < side.matrix.groups;
-         segment += CHAINS_BLOCK / GROUPS)
-        all |= flags[(u64)segment * side.matrix.groups];
-    return all;
-}
-
 // Computes the results of rows and columns with an infinity or a NaN. A block looks at 64 x 64.
 template <typename F>
 ISOBIT_FN void q_chains(const float *x, const u8 *w, float *y, u8 *x_packed, u8 *w_packed, const QChains &p) {
@@ -90,24 +77,21 @@ ISOBIT_FN void q_chains(const float *x, const u8 *w, float *y, u8 *x_packed, u8 
     if (thread_x() == 0)
         any = 0;
     barrier();
-    if (((flags_of_lines(rows) | flags_of_lines(columns)) & PART_SPECIAL) != 0)
+    if (((flags_of_side<PLANES, CHAINS_BLOCK>(rows, GROUPS) | flags_of_side<PLANES, CHAINS_BLOCK>(columns, GROUPS)) & PART_SPECIAL) != 0)
         atomic_or(&any, 1);
     barrier();
     if (any == 0)
         return;
     find_special<PLANES, CHAINS_SIDE, CHAINS_SIDE, CHAINS_BLOCK>(special, rows, columns, thread_x());
     barrier();
-#pragma unroll 1
-    for (u32 i = thread_x(); i < CHAINS_SIDE * CHAINS_SIDE; i += CHAINS_BLOCK) {
-        const u32 in_row = i / CHAINS_SIDE, in_column = i % CHAINS_SIDE;
-        const u32 row = m_tile * CHAINS_SIDE + in_row, column = n_tile * CHAINS_SIDE + in_column;
-        if (row >= p.m || column >= p.n || (special[in_row] | special[CHAINS_SIDE + in_column]) == 0)
-            continue;
+    const auto store = [&](u32 row, u32 column) {
         const float *of_x = x + row * p.k;
         const u8 *of_w = w + column * p.w_row;
         y[row * p.y_row + column] = chain_of(
             p.k, [&](float segment, u64 l) { return fma(of_x[l], element_of_blocks<F>(of_w, l), segment); });
-    }
+    };
+    each_special<CHAINS_SIDE, CHAINS_SIDE, CHAINS_BLOCK>(special, m_tile * CHAINS_SIDE, n_tile * CHAINS_SIDE, p.m, p.n,
+                                                         thread_x(), store);
 }
 
 } // namespace isobit

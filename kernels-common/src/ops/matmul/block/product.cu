@@ -89,22 +89,6 @@ ISOBIT_FN void start_side(u8 *stage, const TileSide &side, u32 level, u32 step) 
         store(scales_to, Pack<4, u32>{});
 }
 
-// Returns the flags of all parts of a tile's side.
-ISOBIT_CONST u32 FLAGS_TEAM = 16;
-template <typename S>
-ISOBIT_FN u32 flags_of_side(const TileSide &side, u32 groups) {
-    const u32 left = side.matrix.groups - side.first_group;
-    const u32 *flags = flags_of<S::PLANES>(side.matrix) + side.first_group;
-    // Neighbouring threads read the flags of one segment.
-    const u32 group = thread_x() % FLAGS_TEAM;
-    u32 all = 0;
-#pragma unroll 1
-    for (u32 segment = thread_x() / FLAGS_TEAM; segment < side.matrix.segments && group < left && group < groups;
-         segment += PRODUCT_BLOCK / FLAGS_TEAM)
-        all |= flags[(u64)segment * side.matrix.groups + group];
-    return all;
-}
-
 // Adds the products of a level of `a` and one of `b` to the results. FAR if products of two steps
 // may be outside the range of f32. With a lag of one the upper half of the warps is one stage
 // behind the lower half, so that units are busy while a segment is added to the results.
@@ -204,7 +188,8 @@ ISOBIT_FN void matmul_block(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_pa
     const TileSide side_b = right_side(p, tile, b_packed, S::GROUPS_N);
 
     // Flags of both sides, of all threads together.
-    u32 flags[2] = {flags_of_side<S>(side_a, S::GROUPS_M), flags_of_side<S>(side_b, S::GROUPS_N)};
+    u32 flags[2] = {flags_of_side<S::PLANES, PRODUCT_BLOCK>(side_a, S::GROUPS_M),
+                    flags_of_side<S::PLANES, PRODUCT_BLOCK>(side_b, S::GROUPS_N)};
     u32 *own = (u32 *)shared;
     own[thread_x()] = flags[0];
     own[PRODUCT_BLOCK + thread_x()] = flags[1];

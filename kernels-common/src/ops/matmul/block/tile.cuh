@@ -59,6 +59,22 @@ ISOBIT_FN TileSide right_side(const BlockProduct &p, const BlockTile &tile, u8 *
     return {packed_matrix(packed + tile.at.at[4] * p.b_packed, p.n, p.segments), tile.n * groups};
 }
 
+// The flags of the parts of a tile's side, of which each of THREADS threads has some.
+ISOBIT_CONST u32 FLAGS_TEAM = 16;
+template <u32 PLANES, u32 THREADS>
+ISOBIT_FN u32 flags_of_side(const TileSide &side, u32 groups) {
+    const u32 left = side.matrix.groups - side.first_group;
+    const u32 *flags = flags_of<PLANES>(side.matrix) + side.first_group;
+    // Neighbouring threads read the flags of one segment.
+    const u32 group = thread_x() % FLAGS_TEAM;
+    u32 all = 0;
+#pragma unroll 1
+    for (u32 segment = thread_x() / FLAGS_TEAM; segment < side.matrix.segments && group < left && group < groups;
+         segment += THREADS / FLAGS_TEAM)
+        all |= flags[(u64)segment * side.matrix.groups + group];
+    return all;
+}
+
 // Whether a line has an infinity or a NaN.
 template <u32 PLANES>
 ISOBIT_FN bool is_special(const TileSide &side, u32 line) {
@@ -98,29 +114,36 @@ ISOBIT_FN void store_own(T *c, const BlockProduct &p, u32 row0, u32 col0, const 
 }
 
 // Finds the lines of a tile with an infinity or a NaN, first those of `a`. THREADS threads share
-// the work, as in store_special(), before which all must have returned.
+// the work, as in each_special(), before which all must have returned.
 template <u32 PLANES, u32 TILE_M, u32 TILE_N, u32 THREADS>
 ISOBIT_FN void find_special(u32 *special, const TileSide &a, const TileSide &b, u32 thread) {
 #pragma unroll 1
     for (u32 i = thread; i < TILE_M + TILE_N; i += THREADS)
         special[i] = i < TILE_M ? is_special<PLANES>(a, i) : is_special<PLANES>(b, i - TILE_M);
 }
-// Stores the results of these lines, which are chains.
-template <u32 TILE_M, u32 TILE_N, u32 THREADS, typename T>
-ISOBIT_FN void store_special(const T *a, const T *b, T *c, const BlockProduct &p, const BlockTile &tile,
-                             const u32 *special, u32 thread) {
-    const u32 m0 = tile.m * TILE_M, n0 = tile.n * TILE_N;
-    a += tile.at.at[0];
-    b += tile.at.at[1];
-    c += tile.at.at[2];
+// Calls `store(row, col)` for the results of these lines of a tile that are among m by n.
+template <u32 TILE_M, u32 TILE_N, u32 THREADS, typename Store>
+ISOBIT_FN void each_special(const u32 *special, u32 m0, u32 n0, u32 m, u32 n, u32 thread, const Store &store) {
 #pragma unroll 1
     for (u32 i = thread; i < TILE_M * TILE_N; i += THREADS) {
         const u32 row = i / TILE_N, col = i % TILE_N;
-        if (m0 + row >= p.m || n0 + col >= p.n || (special[row] | special[TILE_M + col]) == 0)
+        if (m0 + row >= m || n0 + col >= n || (special[row] | special[TILE_M + col]) == 0)
             continue;
-        const float value = chain(a + (m0 + row) * p.a_row, p.a_col, b + (n0 + col) * p.b_col, p.b_row, p.chain);
-        c[(m0 + row) * p.c_row + (n0 + col) * p.c_col] = from_compute<T>(value);
+        store(m0 + row, n0 + col);
     }
+}
+// Stores these results, which are chains.
+template <u32 TILE_M, u32 TILE_N, u32 THREADS, typename T>
+ISOBIT_FN void store_special(const T *a, const T *b, T *c, const BlockProduct &p, const BlockTile &tile,
+                             const u32 *special, u32 thread) {
+    a += tile.at.at[0];
+    b += tile.at.at[1];
+    c += tile.at.at[2];
+    const auto store = [&](u32 row, u32 col) {
+        const float value = chain(a + row * p.a_row, p.a_col, b + col * p.b_col, p.b_row, p.chain);
+        c[row * p.c_row + col * p.c_col] = from_compute<T>(value);
+    };
+    each_special<TILE_M, TILE_N, THREADS>(special, tile.m * TILE_M, tile.n * TILE_N, p.m, p.n, thread, store);
 }
 
 } // namespace isobit

@@ -155,12 +155,33 @@ def multiplied(dtype):
     yield "matmul", "1x4096x4096^T", lambda: torch.matmul(a, weights)
 
 
+def attended(dtype):
+    def work(batch, kv, m, n, d, causal=False):
+        q = rand(batch, 32, m, d, dtype=dtype)
+        k, v = rand(batch, kv, n, d, dtype=dtype), rand(batch, kv, n, d, dtype=dtype)
+        grouped = "" if kv == 32 else f" kv{kv}"
+        name = f"{batch}x32x{m}x{n}x{d}{grouped}{' causal' if causal else ''}"
+        call = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=kv != 32)
+        return "scaled_dot_product_attention", name, call
+
+    for d in (64, 128):
+        for n in (128, 1024, 4096):
+            yield work(1, 32, n, n, d)
+            yield work(1, 32, n, n, d, causal=True)
+    yield work(1, 32, 1024, 1024, 256)
+    yield work(1, 32, 1024, 1024, 256, causal=True)
+    yield work(1, 8, 2048, 2048, 128, causal=True)
+    for batch in (1, 8):
+        for n in (1024, 4096, 32768):
+            yield work(batch, 8, 1, n, 128)
+
+
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else sys.exit(__doc__)
     wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else [""]
     rows = []
     for name, dtype in DTYPES.items():
-        for family in (elementwise, laid_out, along_rows, sorted_rows, indexed, convolved, windows, drawn, multiplied):
+        for family in (elementwise, laid_out, along_rows, sorted_rows, indexed, convolved, windows, drawn, multiplied, attended):
             for op, work, call in family(dtype):
                 if any(part in op for part in wanted):
                     rows.append({"op": op, "dtype": name, "work": work, "us": round(time_us(call), 3)})

@@ -86,9 +86,10 @@ pub use info::{Capabilities, ComputeCapability, Counters, DeviceInfo, LibraryInf
 pub use kernel::{Func, KernelArg, KernelCode, KernelSource, LaunchBuilder, LaunchConfig};
 pub use layout::{Collapsed, Layout, StridedIndex, collapse};
 pub use op::{
-    Activation, Affine, BinaryOp, Clamp, Class, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d,
-    CumSum, Elu, Family, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce,
-    ReduceOp, RopeForm, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    Activation, Affine, Attention, BinaryOp, Clamp, Class, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d,
+    Copy2d, CumSum, Elu, Family, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform,
+    Reduce, ReduceOp, RopeForm, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d,
+    UpsampleNearest2d,
 };
 pub use packed::{MatmulSide, PackedMatrix, PackedSrc};
 pub use pinned::PinnedBuffer;

@@ -2,10 +2,11 @@
 
 use crate::cpu_storage::through_host;
 use crate::{
-    Activation, Affine, BackendDevice, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d,
-    Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, Func, GgmlDType, KernelArg, LaunchConfig, Layout, Matmul,
-    MatmulSide, Op, PackedSrc, PinnedBuffer, Pool2d, Powf, QMatmul, Reduce, Result, RopeForm, Scalar, Shape, Sort,
-    TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    Activation, Affine, Attention, BackendDevice, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d,
+    ConvTranspose2d, Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, Func, GgmlDType, KernelArg,
+    LaunchConfig, Layout, Matmul, MatmulSide, Op, PackedSrc, PinnedBuffer, Pool2d, Powf, QMatmul, Reduce, Result,
+    RopeForm, Scalar, Shape, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -889,6 +890,26 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         form: RopeForm,
     ) -> Result<Self> {
         Self::apply(&Op::Rope(form), &[(self, layout), (cos, cos_layout), (sin, sin_layout)])
+    }
+
+    /// Computes attention of the queries, which are `self`, to keys and values; see [`Attention`].
+    /// A mask and lengths are optional; whether `op` says that they are given does not matter.
+    /// Dtypes: f16, bf16, f32; lengths are u32. [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for heads that are too long and
+    /// for a scale or a soft-cap that is not finite.
+    fn scaled_dot_product_attention(
+        &self,
+        layout: &Layout,
+        [key, value]: [(&Self, &Layout); 2],
+        mask: Option<(&Self, &Layout)>,
+        lengths: Option<(&Self, &Layout)>,
+        op: Attention,
+    ) -> Result<Self> {
+        let op = op.with_inputs(mask.is_some(), lengths.is_some());
+        let inputs: Vec<_> = [(self, layout), key, value].into_iter().chain(mask).chain(lengths).collect();
+        Self::apply(&Op::ScaledDotProductAttention(op), &inputs)
     }
 
     /// Sorts the last dimension and returns the sorted values and their u32 source positions;

@@ -1,5 +1,6 @@
 //! The rows: every family, per dtype, at sizes that fill the GPU.
 
+mod attention;
 pub mod cold_start;
 mod conv;
 mod graph_cost;
@@ -78,6 +79,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args, shown: bool) -> Result<
     matmul::rows(&mut rows)?;
     norm::rows(&mut rows)?;
     rope::rows(&mut rows)?;
+    attention::rows(&mut rows)?;
     scan::rows(&mut rows)?;
     sort::rows(&mut rows)?;
     indexing::rows(&mut rows)?;

@@ -52,6 +52,27 @@ pub enum Dist {
     Mask,
     /// Ordinary values; one in 64 is an infinity or a NaN.
     Sparse,
+    /// Uniform between -2^scale and 2^scale, except that one value in `of` is an infinity, a NaN or
+    /// huge.
+    Rare {
+        /// The binary logarithm of the range.
+        scale: i32,
+        /// How many values have one exception.
+        of: u32,
+    },
+    /// A power of two, the number below it or the number above it, of both signs.
+    Around {
+        /// The exponent of the power.
+        exponent: i32,
+    },
+    /// Summands of scores: minus infinity for some, and zeros, moderate numbers and the least
+    /// finite number for others.
+    Hiding {
+        /// How many of 256 values are minus infinity.
+        share: u32,
+        /// Whether one in 1024 is a NaN or plus infinity.
+        wild: bool,
+    },
     /// All ones.
     Ones,
     /// 0, 1, 2 ... 63, repeated.
@@ -198,6 +219,14 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
             if r & 1 == 0 { bits } else { bits | f.sign() }
         }
         Dist::Sparse => uniform(f, 0, rng),
+        Dist::Rare { of, .. } if below(rng, of.max(1).into()) == 0 => huge(f, rng),
+        Dist::Rare { scale, .. } => uniform(f, scale, rng),
+        Dist::Around { exponent } => {
+            let r = rng.next_u64();
+            let near = f.compose(false, exponent, 0) + (r >> 1) % 3 - 1;
+            if r & 1 == 0 { near } else { near | f.sign() }
+        }
+        Dist::Hiding { share, wild } => summand(f, share, wild, rng),
         Dist::Ones => whole(f, false, 1),
         Dist::Ramp | Dist::Ids { .. } | Dist::Blocks { .. } | Dist::EdgeBlocks { .. } | Dist::LevelTies { .. } => {
             whole(f, false, i as u64 % 64)
@@ -274,6 +303,34 @@ fn tie(f: Format, rng: &mut impl RngCore) -> u64 {
     f.compose(r & 1 != 0, between(rng, -26, 18), significand)
 }
 
+/// Returns an infinity, a NaN, the largest number, or one with an exponent in the upper third.
+fn huge(f: Format, rng: &mut impl RngCore) -> u64 {
+    let r = rng.next_u64();
+    let magnitude = match r >> 1 & 3 {
+        0 => f.infinity(),
+        1 => f.canonical_nan(),
+        2 => f.max_finite(),
+        _ => f.compose(false, between(rng, f.max_exponent() / 3, f.max_exponent()), rng.next_u64()),
+    };
+    if r & 1 == 0 { magnitude } else { magnitude | f.sign() }
+}
+
+/// Returns what a mask adds to a score.
+fn summand(f: Format, share: u32, wild: bool, rng: &mut impl RngCore) -> u64 {
+    if wild && below(rng, 1024) == 0 {
+        return if rng.next_u64() & 1 == 0 { f.infinity() } else { f.canonical_nan() };
+    }
+    if below(rng, 256) < u64::from(share) {
+        return f.infinity() | f.sign();
+    }
+    match below(rng, 16) {
+        0..9 => 0,
+        9..12 => uniform(f, 1, rng),
+        12..15 => uniform(f, 7, rng),
+        _ => f.max_finite() | f.sign(),
+    }
+}
+
 /// Returns a small number that repeats every 32 elements, except in one of 512.
 fn alike(i: usize, rng: &mut impl RngCore) -> u64 {
     let n = (i as u64 % 32).wrapping_mul(0x9e37_79b9) >> 4 & 63;
@@ -336,7 +393,7 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
                 _ => r,
             }
         }
-        Dist::Few | Dist::Sparse => r & 3,
+        Dist::Few | Dist::Sparse | Dist::Rare { .. } | Dist::Around { .. } | Dist::Hiding { .. } => r & 3,
         Dist::NegativeZeros => 0,
         Dist::Levels => sized(4, r),
         Dist::Alike => alike(i, rng),
@@ -426,6 +483,29 @@ mod tests {
         let ids = Values::Drawn { dist: Dist::Ids { below: 9, wild: true }, seed: 3 }.bits(DType::I64, 1024);
         let low = |&&id: &&u64| id >> 32 != 0 && id >> 63 == 0 && (id as u32) < 9;
         assert!(ids.iter().filter(low).count() > 5);
+    }
+
+    #[test]
+    fn masks_hide_and_few_values_are_exceptions() {
+        for dtype in [DType::F16, DType::BF16, DType::F32] {
+            let f = format_of(dtype).unwrap();
+            let values = |dist| -> Vec<f64> {
+                Values::Drawn { dist, seed: 3 }.bits(dtype, 4096).into_iter().map(|bits| f.to_f64(bits)).collect()
+            };
+            let count = |values: &[f64], has: &dyn Fn(f64) -> bool| values.iter().filter(|&&x| has(x)).count();
+            let mask = values(Dist::Hiding { share: 128, wild: false });
+            assert!((1900..2200).contains(&count(&mask, &|x| x == f64::NEG_INFINITY)), "{dtype}");
+            assert_eq!(count(&mask, &|x| x.is_nan() || x == f64::INFINITY), 0, "{dtype}");
+            assert!(count(&mask, &|x| x == 0.0) > 500 && count(&mask, &|x| x.is_finite() && x != 0.0) > 500);
+            let wild = values(Dist::Hiding { share: 256, wild: true });
+            assert!((1..20).contains(&count(&wild, &|x| x != f64::NEG_INFINITY)), "{dtype}");
+            let rare = values(Dist::Rare { scale: 1, of: 64 });
+            assert!((20..200).contains(&count(&rare, &|x| x.is_nan() || x.abs() >= 2.0)), "{dtype}");
+            let around = values(Dist::Around { exponent: 9 });
+            assert_eq!(count(&around, &|x| (x.abs() - 512.0).abs() > f.ulp_at(512.0)), 0, "{dtype}");
+            assert!(count(&around, &|x| x == 512.0) > 500 && count(&around, &|x| x > 512.0) > 500, "{dtype}");
+            assert!(count(&around, &|x| x > -512.0 && x < 0.0) > 500, "{dtype}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! hal defines the operations and the family of each. [`of`] is exhaustive over the families, so
 //! that a new operation is either in the suite or causes a compile error.
 
+mod attention;
 mod conv;
 mod copy;
 mod elementwise;
@@ -138,6 +139,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
         F::Scan => &scan::ScanFamily,
         F::Norm => &norm::NormFamily,
         F::Rope => &rope::RopeFamily,
+        F::Attention => &attention::AttentionFamily,
         F::Sort => &sort::SortFamily,
         F::Indexing => &indexing::IndexingFamily,
         F::Conv => &conv::ConvFamily,

@@ -26,10 +26,15 @@ impl Named {
         self.0.get(name).map(|v| v.iter().map(|r| r.0).collect()).unwrap_or_default()
     }
 
-    /// Returns copies with one number replaced by 0 or 1: simpler parameters to try while a case
-    /// shrinks.
+    /// Returns copies without one of the names, and with one number replaced by 0 or 1: simpler
+    /// parameters to try while a case shrinks.
     pub(crate) fn simpler(&self) -> Vec<Named> {
-        let mut all = Vec::new();
+        let without = |name| {
+            let mut named = self.clone();
+            named.0.remove(name);
+            named
+        };
+        let mut all: Vec<Named> = self.0.keys().map(without).collect();
         for (name, numbers) in &self.0 {
             for (i, number) in numbers.iter().enumerate() {
                 for simple in [0.0, 1.0] {

@@ -21,6 +21,7 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/random.json.gz"),
     include_bytes!("../../golden/shape.json.gz"),
     include_bytes!("../../golden/indexing.json.gz"),
+    include_bytes!("../../golden/attention.json.gz"),
 ];
 
 /// The cells to run; an empty list selects everything.

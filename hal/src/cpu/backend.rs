@@ -2,8 +2,8 @@
 //! module of its family.
 
 use super::{
-    CpuDevice, CpuStorage, affine, bias_activation, binary, cast, compare, conv, copy, fill, indexing, matmul, norm,
-    pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary, upsample,
+    CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compare, conv, copy, fill, indexing,
+    matmul, norm, pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -67,6 +67,7 @@ impl BackendStorage for CpuStorage {
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
             Op::LayerNorm { eps } => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),
             Op::Rope(form) => rope::rope(*form, stored(0), [stored(1), stored(2)], dst, dl),
+            Op::ScaledDotProductAttention(op) => attention::attention(op, stored, dst, dl),
             Op::Sort(_) | Op::TopK(_) => sort::values(op, stored(0), dst, dl),
             Op::ArgSort(_) | Op::ArgTopK(_) => sort::positions(op, stored(0), dst, dl),
             Op::Gather { dim } => return indexing::gather(*dim, stored(0), stored(1), dst, dl),

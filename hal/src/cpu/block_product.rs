@@ -11,7 +11,7 @@ use super::vector::{Kernel, vectorised};
 use std::ops::Range;
 
 /// Elements of k per segment.
-const SEGMENT: usize = 128;
+pub(super) const SEGMENT: usize = 128;
 /// The most input channels of a convolution with which a segment has several taps.
 const FEW_CHANNELS: usize = 32;
 
@@ -62,8 +62,30 @@ const PASSES: [[usize; 2]; 3] = [[0, 0], [1, 0], [0, 1]];
 
 /// Returns 2^n, for n from -126 to 127.
 #[inline(always)]
-fn power(n: i32) -> f32 {
+pub(super) fn power(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)
+}
+
+/// Returns the step of the integers of a line whose largest element, which is not 0, has these bits
+/// without the sign.
+#[inline(always)]
+pub(super) fn step_of(largest: u32, bits: u32) -> i32 {
+    // Balanced digits hold integers up to 0x7f7f and 0x7f7f7f.
+    let (limit, top) = ((0x7f_7f7f >> (24 - bits)) as f32, bits as i32 - 2);
+    // Every f32 is normal as an f64.
+    let bits_of_largest = f64::from(f32::from_bits(largest)).to_bits();
+    let exponent = (bits_of_largest >> 52) as i32 - 1023;
+    let significand = f64::from_bits(bits_of_largest & ((1 << 52) - 1) | 1023 << 52) as f32;
+    let over = (significand * power(top)).round_ties_even() > limit;
+    exponent - top + i32::from(over)
+}
+
+/// Returns the value of an exact sum of products of integers.
+#[inline(always)]
+pub(super) fn value_of(sum: f64) -> f32 {
+    const HIGH: f64 = (1 << 24) as f64;
+    let high = (sum * (1.0 / HIGH) + 0.5).floor();
+    (high as f32).mul_add(HIGH as f32, (sum - high * HIGH) as f32)
 }
 
 /// A segment of a line as integers in steps of `2^step`.
@@ -96,14 +118,7 @@ impl Kernel for Quantize<'_> {
             values.fill(0.0);
             return Quantized { step: 0, wide: false, special };
         }
-        // Balanced digits hold integers up to 0x7f7f and 0x7f7f7f.
-        let (limit, top) = ((0x7f_7f7f >> (24 - bits)) as f32, bits as i32 - 2);
-        // Every f32 is normal as an f64.
-        let bits_of_largest = f64::from(f32::from_bits(largest)).to_bits();
-        let exponent = (bits_of_largest >> 52) as i32 - 1023;
-        let significand = f64::from_bits(bits_of_largest & ((1 << 52) - 1) | 1023 << 52) as f32;
-        let over = (significand * power(top)).round_ties_even() > limit;
-        let step = exponent - top + i32::from(over);
+        let step = step_of(largest, bits);
         // 2^-step may be too large for an f32.
         let (first, second) = (power((-step).min(127)), power((-step - 127).max(0)));
         // Integers, because the compiler keeps the order of sums of floats, one after the other.
@@ -136,10 +151,8 @@ impl Kernel for Accumulate<'_> {
 
     #[inline(always)]
     fn run(self) {
-        const HIGH: f64 = (1 << 24) as f64;
         for ((sum, result), step) in self.sums.iter().zip(self.results).zip(self.steps) {
-            let high = (sum * (1.0 / HIGH) + 0.5).floor();
-            let value = (high as f32).mul_add(HIGH as f32, (sum - high * HIGH) as f32);
+            let value = value_of(*sum);
             let exponent = self.step.wrapping_add(*step).clamp(-252, 252);
             let near = exponent.clamp(-126, 126);
             *result = (value * power(exponent.wrapping_sub(near))).mul_add(power(near), *result);

@@ -7,6 +7,7 @@
 //! bits.
 
 mod affine;
+mod attention;
 mod backend;
 mod bias_activation;
 mod binary;

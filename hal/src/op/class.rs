@@ -146,6 +146,7 @@ impl Op {
             | Op::RmsNorm { .. }
             | Op::LayerNorm { .. }
             | Op::Rope(_)
+            | Op::ScaledDotProductAttention(_)
             | Op::Conv1d(_)
             | Op::Conv2d(_)
             | Op::ConvTranspose1d(_)

@@ -1,7 +1,7 @@
 //! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
-use super::{Op, ReduceOp};
+use super::{Attention, Op, ReduceOp};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The number of operands of an operation (including the destination), a description of the dtypes
@@ -36,6 +36,21 @@ fn wide_floats(operands: usize, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, "f16, bf16, f32 or f64, all operands the same", equal(ds) && ds.iter().all(wide))
 }
 
+fn attention(p: &Attention, ds: &[DType]) -> DtypeRule {
+    let operands = p.inputs() + 1;
+    let is_lengths = |at: usize| p.has_lengths && at + 2 == operands;
+    let fits = |(at, &d): (usize, &DType)| match is_lengths(at) {
+        true => d == DType::U32,
+        false => d == ds[0] && is_activation(d),
+    };
+    let what = if p.has_lengths {
+        "f16, bf16 or f32, all operands the same but lengths of u32"
+    } else {
+        "f16, bf16 or f32, all operands the same"
+    };
+    DtypeRule::new(operands, what, ds.iter().enumerate().all(fits))
+}
+
 fn is_index(dtype: DType) -> bool {
     matches!(dtype, DType::U8 | DType::U32 | DType::I64)
 }
@@ -66,6 +81,7 @@ impl Op {
             Op::Binary(_) => any(3, ds),
             Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => floats(3, ds),
             Op::LayerNorm { .. } | Op::Rope(_) => floats(4, ds),
+            Op::ScaledDotProductAttention(p) => attention(p, ds),
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => wide_floats(3, ds),
             Op::RandUniform(_) | Op::RandNormal(_) => wide_floats(1, ds),
             Op::Cmp(_) => {

@@ -5,9 +5,9 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, Affine, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, CumSum, Elu,
-    GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, RopeForm,
-    Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    Activation, Affine, Attention, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, CumSum,
+    Elu, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp,
+    RopeForm, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -71,6 +71,8 @@ families! {
     Norm "norm"
     /// Rotary position embeddings.
     Rope "rope"
+    /// Attention.
+    Attention "attention"
     /// Sorting along the last dimension.
     Sort "sort"
     /// Gathering and scattering by index.
@@ -120,6 +122,10 @@ impl Family {
                 vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps: 1e-5 }, Op::LayerNorm { eps: 1e-5 }]
             }
             Family::Rope => RopeForm::ALL.iter().map(|&form| Op::Rope(form)).collect(),
+            Family::Attention => {
+                let inputs = [(false, false), (true, false), (false, true), (true, true)];
+                inputs.map(|(m, l)| Op::ScaledDotProductAttention(Attention::new().with_inputs(m, l))).into()
+            }
             Family::Sort => {
                 let (sort, top) = (Sort::ascending(), TopK::largest(1));
                 vec![Op::Sort(sort), Op::ArgSort(sort), Op::TopK(top), Op::ArgTopK(top)]
@@ -184,6 +190,7 @@ impl Op {
             Op::CumSum(_) => Family::Scan,
             Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } => Family::Norm,
             Op::Rope(_) => Family::Rope,
+            Op::ScaledDotProductAttention(_) => Family::Attention,
             Op::Sort(_) | Op::ArgSort(_) | Op::TopK(_) | Op::ArgTopK(_) => Family::Sort,
             Op::Gather { .. }
             | Op::IndexSelect { .. }

@@ -1,6 +1,7 @@
 //! Operations as values: drivers execute them, `supports` queries them, errors name them, and they
 //! carry the parameters of calls.
 
+mod attention;
 mod class;
 mod conv;
 mod dtypes;
@@ -13,6 +14,7 @@ mod shapes;
 mod sort;
 mod window;
 
+pub use attention::Attention;
 pub use class::Class;
 pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
 pub use family::Family;
@@ -302,6 +304,9 @@ pub enum Op {
         /// The dimension that ids index.
         dim: usize,
     },
+    /// See [`Attention`]. f16, bf16 and f32. Dtypes: `[query, key, value, dst]`, equal, with a mask
+    /// of the same dtype and lengths of u32 before `dst` if the parameters have them.
+    ScaledDotProductAttention(Attention),
     /// See [`Conv1d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
     Conv1d(Conv1d),
     /// See [`Conv2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
@@ -394,6 +399,7 @@ impl Op {
             Op::RmsNorm { .. } => "rms_norm",
             Op::LayerNorm { .. } => "layer_norm",
             Op::Rope(form) => form.name(),
+            Op::ScaledDotProductAttention(p) => p.name(),
             Op::Sort(_) => "sort",
             Op::ArgSort(_) => "argsort",
             Op::TopK(_) => "topk",

@@ -37,6 +37,33 @@ fn dtypes_are_judged_as_the_documentation_says() {
 }
 
 #[test]
+fn attention_takes_one_dtype_and_lengths_of_u32() {
+    use DType::*;
+    let op = |mask, lengths| Op::ScaledDotProductAttention(Attention::new().with_inputs(mask, lengths));
+    for &a in DType::ALL {
+        let has = matches!(a, F16 | BF16 | F32);
+        assert_eq!(op(false, false).check_dtypes(&[a; 4]).is_ok(), has, "{a}");
+        assert_eq!(op(true, false).check_dtypes(&[a; 5]).is_ok(), has, "{a}");
+        for &b in DType::ALL {
+            assert_eq!(op(false, true).check_dtypes(&[a, a, a, b, a]).is_ok(), has && b == U32, "{a}, {b}");
+            assert_eq!(op(true, true).check_dtypes(&[a, a, a, a, b, a]).is_ok(), has && b == U32, "{a}, {b}");
+            for at in 0..5 {
+                let mut dtypes = [a; 5];
+                dtypes[at] = b;
+                assert_eq!(op(true, false).check_dtypes(&dtypes).is_ok(), has && a == b, "{dtypes:?}");
+            }
+        }
+    }
+    let wrong = |mask, lengths, dtypes: &[DType], says: &str| {
+        let error = op(mask, lengths).check_dtypes(dtypes).unwrap_err();
+        assert!(error.message().contains(says), "{error}");
+    };
+    wrong(false, false, &[F64; 4], "takes f16, bf16 or f32, all operands the same, not (f64");
+    wrong(false, true, &[F16, F16, F16, I64, F16], "but lengths of u32, not (f16, f16, f16, i64, f16)");
+    wrong(true, true, &[F16; 5], "has 6 operands, but 5 dtypes");
+}
+
+#[test]
 fn a_wrong_number_of_operands_is_its_own_error() {
     for op in
         [Op::Fill(Scalar::U8(1)), Op::Copy, Op::Cast, Op::WhereCond, Op::Binary(BinaryOp::Add), Op::Cmp(CmpOp::Eq)]

@@ -93,6 +93,78 @@ fn rows_and_their_parameters_must_fit() {
 }
 
 #[test]
+fn attention_has_the_shape_of_its_query() {
+    let sdpa = |p: Attention| Op::ScaledDotProductAttention(p);
+    let (all, plain): (_, [&[usize]; 3]) = (Attention::new(), [&[2, 8, 5, 64], &[2, 2, 9, 64], &[2, 2, 9, 64]]);
+    assert_eq!(shape(sdpa(all), &plain).unwrap(), [2, 8, 5, 64]);
+    let [q, k, v] = plain;
+    let masked = sdpa(all.with_inputs(true, false));
+    let both = sdpa(all.with_inputs(true, true));
+    assert_eq!(shape(masked.clone(), &[q, k, v, &[2, 8, 5, 9]]).unwrap(), [2, 8, 5, 64]);
+    assert_eq!(shape(both.clone(), &[q, k, v, &[2, 8, 5, 9], &[2]]).unwrap(), [2, 8, 5, 64]);
+    assert_eq!(shape(sdpa(all), &[&[2, 8, 0, 64], k, v]).unwrap(), [2, 8, 0, 64]);
+    assert_eq!(shape(sdpa(all), &[&[2, 0, 5, 0], &[2, 0, 0, 0], &[2, 0, 0, 0]]).unwrap(), [2, 0, 5, 0]);
+    assert_eq!(shape(sdpa(all), &[&[1, 1, 1, 256], &[1, 1, 1, 256], &[1, 1, 1, 256]]).unwrap(), [1, 1, 1, 256]);
+    // Parameters at their limits.
+    let scale = 2f32.powi(59);
+    for p in [all.with_scale(scale), all.with_scale(-scale), all.with_scale(0.0), all.with_softcap(1e-10)] {
+        assert_eq!(shape(sdpa(p), &plain).unwrap(), [2, 8, 5, 64]);
+    }
+    for (mask, lengths, inputs, name) in [
+        (false, false, 3, "scaled_dot_product_attention"),
+        (true, false, 4, "scaled_dot_product_attention_mask"),
+        (false, true, 4, "scaled_dot_product_attention_lengths"),
+        (true, true, 5, "scaled_dot_product_attention_mask_lengths"),
+    ] {
+        let op = sdpa(all.with_inputs(mask, lengths));
+        assert_eq!((op.inputs(), op.name()), (inputs, name));
+    }
+}
+
+#[test]
+fn attention_that_has_no_result_is_refused() {
+    use ErrorKind::{InvalidArgument, ShapeMismatch};
+    let sdpa = |p: Attention| Op::ScaledDotProductAttention(p);
+    let all = Attention::new();
+    let [q, k, v]: [&[usize]; 3] = [&[2, 8, 5, 64], &[2, 2, 9, 64], &[2, 2, 9, 64]];
+    refused(sdpa(all), &[&[8, 5, 64], k, v], ShapeMismatch, "takes a query of rank 4");
+    refused(sdpa(all), &[q, &[2, 9, 64], v], ShapeMismatch, "takes keys of rank 4");
+    refused(sdpa(all), &[q, k, &[1, 2, 2, 9, 64]], ShapeMismatch, "takes values of rank 4");
+    for other in [[1, 2, 9, 64], [2, 4, 9, 64], [2, 2, 8, 64], [2, 2, 9, 32]] {
+        refused(sdpa(all), &[q, k, &other], ShapeMismatch, "of one shape [2, kv_heads, n, 64]");
+    }
+    for other in [[1, 2, 9, 64], [2, 2, 9, 32]] {
+        refused(sdpa(all), &[q, &other, &other], ShapeMismatch, "of one shape [2, kv_heads, n, 64]");
+    }
+    for heads in [0, 3, 16] {
+        let kv = [2, heads, 9, 64];
+        refused(sdpa(all), &[q, &kv, &kv], ShapeMismatch, "are no multiple of");
+    }
+    let long = [2, 2, 9, 257];
+    refused(sdpa(all), &[&[2, 8, 5, 257], &long, &long], InvalidArgument, "257 elements; 256 is the most");
+    let (one, most, more) = ([1, 1, 1, 1], [1, 1, 1 << 30, 1], [1, 1, (1 << 30) + 1, 1]);
+    assert!(shape(sdpa(all), &[&most, &most, &most]).is_ok());
+    refused(sdpa(all), &[&one, &more, &more], InvalidArgument, "2^30 is the most");
+    refused(sdpa(all), &[&more, &one, &one], InvalidArgument, "2^30 is the most");
+    refused(sdpa(all), &[&[1, 4, (1 << 28) + 1, 1], &one, &one], InvalidArgument, "2^30 is the most");
+    let (mask, lengths) = (all.with_inputs(true, false), all.with_inputs(false, true));
+    for other in [&[5, 9][..], &[1, 1, 5, 9], &[2, 8, 9, 5], &[2, 2, 5, 9]] {
+        refused(sdpa(mask), &[q, k, v, other], ShapeMismatch, "takes a mask [2, 8, 5, 9]");
+    }
+    for other in [&[][..], &[1], &[2, 1]] {
+        refused(sdpa(lengths), &[q, k, v, other], ShapeMismatch, "takes lengths [2]");
+    }
+    for cap in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        refused(sdpa(all.with_softcap(cap)), &[q, k, v], InvalidArgument, "must be positive and finite");
+    }
+    let most = 2f32.powi(59);
+    for scale in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::from_bits(most.to_bits() + 1)] {
+        refused(sdpa(all.with_scale(scale)), &[q, k, v], InvalidArgument, "at most 2^59 in magnitude");
+    }
+    refused(sdpa(all.with_softcap(1e-20)), &[q, k, v], InvalidArgument, "more than 2^59 times the soft-cap");
+}
+
+#[test]
 fn quantized_rows_are_whole_blocks() {
     let q = QMatmul::new(GgmlDType::Q4K);
     assert_eq!(shape(Op::Quantize(GgmlDType::Q4K), &[&[3, 512]]).unwrap(), [3, 288]);

@@ -119,21 +119,21 @@ ISOBIT_FN DigitSums multiply(const u32 *x, const u32 *y, DigitSums sum) {
 
 // Sums of products of 16 M lines of `a` and 16 N lines of `b` over a step of k. If FIRST, the sums
 // begin here. `a` and `b` are in shared memory; neighbouring groups of 8 lines are `GROUP` bytes
-// apart, planes `PLANE`. All lanes of a team must call it together.
-template <u32 PLANES, bool FIRST, u32 M, u32 N, u32 GROUP, u32 PLANE>
+// apart, those of `b` `B_GROUP`, planes `PLANE`. All lanes of a team must call it together.
+template <u32 PLANES, bool FIRST, u32 M, u32 N, u32 GROUP, u32 PLANE, u32 B_GROUP = GROUP>
 ISOBIT_FN void multiply_digits(DigitSums (&sum)[M][DIGIT_PARTS<N>][WEIGHTS<PLANES>], const u8 *a, const u8 *b,
                                u32 thread) {
 #if defined(ISOBIT_INT_MMA)
     const u32 line = thread % 8 * CHUNK_K, first = thread / 8 % 2, second = thread / 16 % 2;
     // The unit takes both groups of lines of `a` first, and both chunks of a group of `b`.
     const u8 *row_at = a + line + first * GROUP + second * CHUNK_BYTES;
-    const u8 *column_at = b + line + first * CHUNK_BYTES + second * GROUP;
+    const u8 *column_at = b + line + first * CHUNK_BYTES + second * B_GROUP;
     Pack<4, u32> column[N][PLANES];
 #pragma unroll
     for (u32 j = 0; j < N; j++)
 #pragma unroll
         for (u32 q = 0; q < PLANES; q++)
-            column[j][q] = load_chunks(column_at + j * 2 * GROUP + q * PLANE);
+            column[j][q] = load_chunks(column_at + j * 2 * B_GROUP + q * PLANE);
     // Products that follow each other add to different sums, because each takes several cycles.
 #pragma unroll
     for (u32 p = 0; p < PLANES; p++) {
@@ -161,20 +161,20 @@ ISOBIT_FN void multiply_digits(DigitSums (&sum)[M][DIGIT_PARTS<N>][WEIGHTS<PLANE
 #elif defined(ISOBIT_WAVE_INT_UNIT)
     // A lane has 16 bytes of a line; each 16 lanes have one of the chunks.
     const u32 lane = thread % DIGIT_TEAM, chunk = lane / 16 % (STEP_K / CHUNK_K);
-    const u32 place = lane % CHUNK_LINES * CHUNK_K + lane / CHUNK_LINES % 2 * GROUP + chunk * CHUNK_BYTES;
+    const u32 line = lane % CHUNK_LINES * CHUNK_K + chunk * CHUNK_BYTES, second = lane / CHUNK_LINES % 2;
     Pack<4, u32> column[N][PLANES];
 #pragma unroll
     for (u32 j = 0; j < N; j++)
 #pragma unroll
         for (u32 q = 0; q < PLANES; q++)
-            column[j][q] = load<4>((const u32 *)(b + place + j * 2 * GROUP + q * PLANE));
+            column[j][q] = load<4>((const u32 *)(b + line + (j * 2 + second) * B_GROUP + q * PLANE));
     // Products that follow each other add to different sums, because each takes several cycles.
 #pragma unroll
     for (u32 p = 0; p < PLANES; p++) {
         Pack<4, u32> row[M];
 #pragma unroll
         for (u32 i = 0; i < M; i++)
-            row[i] = load<4>((const u32 *)(a + place + i * 2 * GROUP + p * PLANE));
+            row[i] = load<4>((const u32 *)(a + line + (i * 2 + second) * GROUP + p * PLANE));
 #pragma unroll
         for (u32 q = 0; q < PLANES; q++)
 #pragma unroll
@@ -217,7 +217,7 @@ ISOBIT_FN void multiply_digits(DigitSums (&sum)[M][DIGIT_PARTS<N>][WEIGHTS<PLANE
 #pragma unroll
                     for (u32 q = 0; q < PLANES; q++) {
                         const Pack<4, u32> col = load<4>(
-                            (const u32 *)(b + j * GROUP + q * PLANE + chunk * CHUNK_BYTES + column + c * CHUNK_K));
+                            (const u32 *)(b + j * B_GROUP + q * PLANE + chunk * CHUNK_BYTES + column + c * CHUNK_K));
 #pragma unroll
                         for (u32 p = 0; p < PLANES; p++) {
                             i32 &s = sum[i / 2][j][p + q][i % 2 * 2 + c];

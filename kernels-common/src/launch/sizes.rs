@@ -206,6 +206,19 @@ sizes! {
     /// The bytes of packed operands of a block product above which a batch is computed in parts.
     MATMUL_SCRATCH = Size::adjusted("matmul.scratch", 1 << 30, 1 << 18);
 
+    /// The most rows of attention for which tiles have 16 rows instead of 64.
+    ATTENTION_FEW_ROWS = Size::fixed("attention.few_rows", 16);
+    /// The rows from which integers of keys and values are made once for all tiles of rows ...
+    ATTENTION_FLASH_ROWS = Size::adjusted("attention.flash_rows", 65, 17);
+    /// ... if there are so many tiles; fewer are also divided along keys.
+    ATTENTION_ENOUGH = Size::of_device("attention.enough", 2);
+    /// The most blocks of one launch, so that there are fewer than 2^32 threads.
+    ATTENTION_BLOCKS = Size::adjusted("attention.blocks", (1 << 24) - 1, 6);
+    /// The most elements of one launch: with the overhang of the last block, they are below 2^31.
+    ATTENTION_ELEMENTS = Size::adjusted("attention.elements", 1 << 30, 4096);
+    /// The bytes of sums of blocks of keys above which rows are computed in parts.
+    ATTENTION_SCRATCH = Size::adjusted("attention.scratch", 1 << 30, 1 << 16);
+
     /// Elements per strip of a dequantized matrix: 32 MiB.
     QUANTIZED_STRIP = Size::adjusted("quantized.strip", 8 << 20, 2048);
     /// The most rows of float activations for which their own kernel is faster.

@@ -5,6 +5,8 @@ use isobit_hal::{DType, Family};
 
 #[path = "affine/instances.rs"]
 pub(crate) mod affine;
+#[path = "attention/instances.rs"]
+pub(crate) mod attention;
 #[path = "bias_activation/instances.rs"]
 pub(crate) mod bias_activation;
 #[path = "binary/instances.rs"]
@@ -104,6 +106,7 @@ pub fn add(modules: &mut Vec<Module>) {
             Family::Scan => scan::add,
             Family::Norm => norm::add,
             Family::Rope => rope::add,
+            Family::Attention => attention::add,
             Family::Sort => sort::add,
             Family::Indexing => indexing::add,
             Family::Conv => conv::add,

@@ -1,6 +1,7 @@
 //! The operation families. Each folder has the kernels and the launch code of one family.
 
 pub(crate) mod affine;
+pub(crate) mod attention;
 pub(crate) mod bias_activation;
 pub(crate) mod binary;
 pub(crate) mod cast;
@@ -48,6 +49,7 @@ macro_rules! in_family {
             Family::Scan => scan::$function($($arg),*),
             Family::Norm => norm::$function($($arg),*),
             Family::Rope => rope::$function($($arg),*),
+            Family::Attention => attention::$function($($arg),*),
             Family::Sort => sort::$function($($arg),*),
             Family::Indexing => indexing::$function($($arg),*),
             Family::Conv => conv::$function($($arg),*),

@@ -31,7 +31,7 @@ impl Work {
 }
 
 /// Whether the card is simulated, where each tile of products takes a tenth of a second.
-fn is_simulated() -> bool {
+pub(super) fn is_simulated() -> bool {
     std::env::var_os("ISOBIT_SIM_DEFER").is_some()
 }
 

@@ -2,6 +2,7 @@
 //! Numerical results are tested by the conformance suite. Without a GPU, each test reports that it
 //! was skipped.
 
+mod attention;
 mod block_convolution;
 mod block_rows;
 mod convolution_unit;
@@ -19,8 +20,8 @@ mod unit_self_test;
 
 use super::{Device, Storage};
 use isobit_hal::{
-    BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Matmul, Numerics, Op, Reduce, ReduceOp,
-    Result, Scalar, Src, UnaryOp,
+    BackendDevice, BackendStorage, BinaryOp, CpuStorage, DType, Error, ErrorKind, Layout, Matmul, Numerics, Op, Reduce,
+    ReduceOp, Result, Scalar, Src, UnaryOp,
 };
 use isobit_kernels::{EventRuntime, KERNELS, POOL_VARIABLE};
 
@@ -58,6 +59,17 @@ fn assert_same_bits(got: &[u32], want: &[u32], what: impl std::fmt::Display) {
     let first = (0..want.len()).find(|&i| want[i] != got[i]);
     let floats = first.map(|i| [got[i], want[i]].map(f32::from_bits));
     assert!(first.is_none(), "{what}: result {first:?}, as computed and expected: {floats:?}");
+}
+
+/// Compares an operation with the CPU's, and returns its results.
+#[track_caller]
+fn check(device: &Device, op: &Op, operands: &[(&CpuStorage, &Layout)]) -> Vec<f32> {
+    let want = bits(&CpuStorage::apply(op, operands).unwrap());
+    let there: Vec<_> = operands.iter().map(|(s, _)| device.storage_from_cpu_storage(s).unwrap()).collect();
+    let operands: Vec<_> = there.iter().zip(operands).map(|(s, (_, l))| (s, *l)).collect();
+    let got = bits(&Storage::apply(op, &operands).unwrap());
+    assert_same_bits(&got, &want, op);
+    want.into_iter().map(f32::from_bits).collect()
 }
 
 /// Checks that the device still computes.

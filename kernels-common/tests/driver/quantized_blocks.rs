@@ -3,7 +3,7 @@
 //! them in another way.
 
 use super::block_rows::number;
-use super::{Device, Storage, assert_same_bits, bits, device};
+use super::{check, device};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, GgmlDType, Layout, Numerics, Op, QMatmul,
 };
@@ -32,17 +32,6 @@ fn storage(count: usize, k: usize, of: impl Fn(usize, usize) -> f32) -> CpuStora
 fn blocks(format: GgmlDType, lines: usize, of: impl Fn(usize, usize) -> f32) -> CpuStorage {
     let k = length(format);
     storage(lines, k, of).quantize(&Layout::contiguous([lines, k]), format).unwrap()
-}
-
-/// Compares an operation, and returns its results.
-#[track_caller]
-fn check(device: &Device, op: &Op, operands: &[(&CpuStorage, &Layout)]) -> Vec<f32> {
-    let want = bits(&CpuStorage::apply(op, operands).unwrap());
-    let there: Vec<_> = operands.iter().map(|(s, _)| device.storage_from_cpu_storage(s).unwrap()).collect();
-    let operands: Vec<_> = there.iter().zip(operands).map(|(s, (_, l))| (s, *l)).collect();
-    let got = bits(&Storage::apply(op, &operands).unwrap());
-    assert_same_bits(&got, &want, op);
-    want.into_iter().map(f32::from_bits).collect()
 }
 
 fn op(format: GgmlDType) -> QMatmul {

@@ -1,11 +1,13 @@
 //! The shape of each operation's result and the checks of its operands' shapes. Every driver runs
 //! them before it executes anything.
 
+mod attention;
 mod quantized;
 mod windows;
 
 use super::{Op, Reduce};
 use crate::{DType, Dims, Error, ErrorKind, Result, Shape};
+use attention::attention;
 use quantized::{qmatmul, qmatmul_id};
 use windows::{conv, pool, upsample, windows};
 
@@ -187,6 +189,7 @@ impl Op {
                 (*src).clone()
             }
             (Op::Rope(form), [x, cos, sin]) => rope(self, *form, x, cos, sin)?,
+            (Op::ScaledDotProductAttention(p), inputs) => attention(self, p, inputs)?,
             (Op::Gather { dim }, [src, ids]) => {
                 dimension(self, src, *dim)?;
                 within(self, ids, src, *dim)?;

@@ -2,7 +2,7 @@
 
 use super::*;
 use isobit_hal::cpu::internals::force_baseline;
-use isobit_hal::{Affine, BinaryOp, CmpOp, Matmul, Reduce, ReduceOp, UnaryOp};
+use isobit_hal::{Affine, Attention, BinaryOp, CmpOp, Matmul, Reduce, ReduceOp, UnaryOp};
 
 #[track_caller]
 fn same_bits(what: impl std::fmt::Debug, run: impl Fn() -> CpuStorage) {
@@ -63,6 +63,26 @@ fn reductions_and_products() {
         if d.is_float() {
             let (x, y) = (values(&mut rng, d, 13 * 300), values(&mut rng, d, 300 * 19));
             same_bits(("matmul", d), || x.matmul(&a, &y, &b, Matmul::default()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn attention() {
+    let mut rng = Rng(22);
+    let [q, kv, mask] = [[1, 4, 20, 130], [1, 2, 140, 130], [1, 4, 20, 140]].map(Layout::contiguous);
+    for d in [DType::F16, DType::BF16, DType::F32] {
+        // Random bits are seldom finite in a whole row; the others are.
+        for random in [false, true] {
+            let [x, k, v, m] = [&q, &kv, &kv, &mask].map(|l| {
+                let (n, all) = (l.elem_count(), Layout::contiguous(l.elem_count()));
+                if random { values(&mut rng, d, n) } else { storage(&rng.floats(n)).to_dtype(&all, d).unwrap() }
+            });
+            for op in [Attention::new().causal(), Attention::new().with_softcap(2.0)] {
+                same_bits(("attention", d, random), || {
+                    x.scaled_dot_product_attention(&q, [(&k, &kv), (&v, &kv)], Some((&m, &mask)), None, op).unwrap()
+                });
+            }
         }
     }
 }

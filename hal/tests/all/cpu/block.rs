@@ -14,7 +14,7 @@ fn random(seed: &mut u64) -> u64 {
 }
 
 /// `x` times 2^`n`, exact in f64.
-fn scaled(x: f64, n: i32) -> f64 {
+pub fn scaled(x: f64, n: i32) -> f64 {
     x * 2f64.powi(n / 2) * 2f64.powi(n - n / 2)
 }
 
@@ -47,6 +47,13 @@ fn levels(x: &[f32], dtype: DType) -> Levels {
     [Some((first, step)), second]
 }
 
+/// The value of an exact sum.
+pub fn value(sum: i128) -> f32 {
+    let high = (sum + (1 << 23)) >> 24;
+    let low = sum - (high << 24);
+    (high as f32).mul_add(16_777_216.0, low as f32)
+}
+
 /// A result before it is rounded to the dtype. No element is infinite or a NaN.
 fn product(a: &[f32], b: &[f32], dtype: DType) -> f32 {
     of_segments(&a.chunks(128).zip(b.chunks(128)).collect::<Vec<_>>(), dtype)
@@ -59,10 +66,7 @@ pub fn of_segments(segments: &[(&[f32], &[f32])], dtype: DType) -> f32 {
         for (a, b) in segments {
             let (a, b) = (levels(a, dtype), levels(b, dtype));
             let (Some((a, a_step)), Some((b, b_step))) = (&a[pass[0]], &b[pass[1]]) else { continue };
-            let sum: i128 = a.iter().zip(b).map(|(a, b)| a * b).sum();
-            let high = (sum + (1 << 23)) >> 24;
-            let low = sum - (high << 24);
-            let value = (high as f32).mul_add(16_777_216.0, low as f32);
+            let value = value(a.iter().zip(b).map(|(a, b)| a * b).sum());
             let exponent = (a_step + b_step).clamp(-252, 252);
             let near = exponent.clamp(-126, 126);
             let scale = |n: i32| 2f64.powi(n) as f32;
@@ -72,12 +76,12 @@ pub fn of_segments(segments: &[(&[f32], &[f32])], dtype: DType) -> f32 {
     result + 0.0
 }
 
-fn rounded(values: &[f32], dtype: DType) -> CpuStorage {
+pub fn rounded(values: &[f32], dtype: DType) -> CpuStorage {
     let layout = Layout::contiguous(values.len());
     CpuDevice.storage_from_slice(values).unwrap().to_dtype(&layout, dtype).unwrap()
 }
 
-fn widened(storage: &CpuStorage) -> Vec<f32> {
+pub fn widened(storage: &CpuStorage) -> Vec<f32> {
     let layout = Layout::contiguous(storage.len());
     storage.to_dtype(&layout, DType::F32).unwrap().to_vec().unwrap()
 }

@@ -4,7 +4,7 @@ use super::*;
 use isobit_hal::{Affine, BinaryOp, CmpOp, Copy2d, Shape, Src, UnaryOp};
 
 /// Draws a layout of a shape in its own buffer: permuted, with gaps, an offset and steps.
-fn scattered(rng: &mut Rng, shape: &[usize]) -> (Layout, usize) {
+pub fn scattered(rng: &mut Rng, shape: &[usize]) -> (Layout, usize) {
     let rank = shape.len();
     let mut order: Vec<usize> = (0..rank).collect();
     (1..rank).for_each(|i| order.swap(i, rng.below(i + 1)));

@@ -1,6 +1,7 @@
 //! Tests of the CPU driver. Expected values come from the specification, by a different arithmetic
 //! than the driver's: wide integers, exact rationals, or a literal implementation of a rule.
 
+mod attention;
 mod baseline;
 mod block;
 mod cast;

@@ -374,7 +374,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
 /// Returns whether a device runs the large tiles: it has the shared memory, and code with matrix
 /// units.
 fn has_room<R: GpuRuntime>(device: &GpuDevice<R>, dtype: DType) -> bool {
-    unit::has_unit_code(device, key(dtype, BLOCK_LARGE), &ROOMY)
+    has_unit_room(device, key(dtype, BLOCK_LARGE))
+}
+
+/// Returns whether a device has the shared memory of large tiles, and code of a kernel with matrix
+/// units.
+pub(in crate::ops) fn has_unit_room<R: GpuRuntime>(device: &GpuDevice<R>, kernel: Key) -> bool {
+    unit::has_unit_code(device, kernel, &ROOMY)
 }
 
 /// Returns whether a device runs the tiles of Hopper's warpgroups: code for Hopper is packed or can

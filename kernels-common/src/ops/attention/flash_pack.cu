@@ -1,0 +1,79 @@
+// Makes the integers of a block of 128 keys and values once, for all tiles of queries.
+#include "ops/attention/packed.cuh"
+
+namespace isobit {
+
+template <typename T, u32 D>
+ISOBIT_FN void attention_pack(const T *key, const T *value, const u32 *lengths, u8 *to, const Attention &p) {
+    constexpr u32 PLANES = Digits<T>::COUNT;
+    using P = PackedKeys<PLANES, D>;
+    __shared__ vector_detail::words4 shared_rows[PACK_BLOCK / TILE_TEAM][PACK_ELEMENTS<T> * sizeof(T) / 16];
+    __shared__ PackShared shared;
+    // Bits of special keys, and whether a value is special.
+    __shared__ u32 special[ATTENTION_KEYS], special_values[PACK_BLOCK / TILE_TEAM];
+    const u32 head = divide(block_x(), p.blocks_of), block = block_x() - head * p.blocks;
+    const u32 batch = divide(head, p.kv_heads), kv_head = head - batch * p.kv_heads.size;
+    const u32 key0 = block * ATTENTION_KEYS, length = length_of(p, lengths, batch);
+    key += batch * p.key[0] + kv_head * p.key[1];
+    value += batch * p.value[0] + kv_head * p.value[1];
+    to += (u64)block_x() * P::BYTES;
+    const u32 line = line_of_thread(), team = thread_x() / TILE_TEAM, member = member_of_thread();
+    float x[PACK_EACH];
+#pragma unroll 1
+    for (u32 first = 0; first < ATTENTION_KEYS; first += PACK_LINES) {
+        const u32 at = first + line, number = at / 16 * 16 + key_of_line(at % 16), of_all = key0 + number;
+        read_line(x, key + of_all * p.key[2], p.key[3], p.d, of_all < length, (p.vectors & 2) != 0);
+        const auto integers = integers_of<PLANES, LINE_LIMIT>(x, shared.largest);
+        store_key<PLANES, D>(to + P::KEYS, at, integers.words);
+        if (member == 0) {
+            ((float *)(to + P::KEY_SCALES))[at] = p.factor * power_of_two(integers.step);
+            special[number] = integers.special ? 1 : 0;
+        }
+    }
+    u32 any = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < D; first += PACK_LINES) {
+        const u32 column0 = first + line / CHUNK_LINES * CHUNK_LINES, column = first + line;
+        const BlockLines lines = {p.d, 1, p.n, p.value[3], p.value[2], (p.vectors & 4) != 0 ? 1u : 0u};
+        T *rows = (T *)shared_rows[team];
+        // Columns that do not exist are 0.
+        const u32 left = column0 < p.d ? p.d - column0 : 0, keys = key0 < length ? length - key0 : 0;
+        team_barrier();
+        copy_lines(rows, value + key0 * p.value[2] + column0 * p.value[3], lines, left, keys);
+        team_barrier();
+        take_rows(x, rows);
+        const auto integers = integers_of<PLANES, VALUE_LIMIT>(x, shared.largest);
+        store_digits<PLANES>(to + P::VALUES + column / CHUNK_LINES * P::VALUE_GROUP, integers.words);
+        if (member == 0)
+            ((float *)(to + P::VALUE_SCALES))[column] = power_of_two(integers.step);
+        shared.counts[thread_x()] = integers.special ? 1 : 0;
+        team_barrier();
+#pragma unroll 1
+        for (u32 i = 0; i < TILE_TEAM; i++)
+            any |= shared.counts[team * TILE_TEAM + i];
+    }
+    special_values[team] = any;
+    barrier();
+    if (thread_x() >= 8)
+        return;
+    u32 word = 0;
+    if (thread_x() < VALUES_SPECIAL) {
+#pragma unroll 1
+        for (u32 i = 0; i < WORD_BITS; i++)
+            word |= special[thread_x() * WORD_BITS + i] << i;
+    } else if (thread_x() == VALUES_SPECIAL) {
+#pragma unroll 1
+        for (u32 i = 0; i < PACK_BLOCK / TILE_TEAM; i++)
+            word |= special_values[i];
+    }
+    ((u32 *)(to + P::SPECIAL))[thread_x()] = word;
+}
+
+} // namespace isobit
+
+#define ISOBIT_ATTENTION_PACK(NAME, T, D)                                                                              \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(const T *key, const T *value, const u32 *lengths, u8 *to, const Attention p) {             \
+        attention_pack<T, D>(key, value, lengths, to, p);                                                              \
+    }                                                                                                                  \
+    }

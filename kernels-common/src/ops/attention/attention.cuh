@@ -80,16 +80,14 @@ struct Integers {
 // Elements whose bits reach LIMIT count as 0. All threads of the team must call it together.
 template <u32 PLANES, u32 LIMIT>
 ISOBIT_FN Integers<PLANES> integers_of(float (&x)[PACK_EACH], u32 (&shared)[PACK_BLOCK]) {
-    u32 largest = 0, special = 0;
+    u32 largest = largest_of(x), special = 0;
+    if (largest >= LIMIT) {
+        special = 0x80000000u;
 #pragma unroll
-    for (u32 i = 0; i < PACK_EACH; i++) {
-        const u32 bits = to_bits(x[i]) & 0x7fffffffu;
-        if (bits >= LIMIT) {
-            x[i] = 0;
-            special = 0x80000000u;
-        } else {
-            largest = bits > largest ? bits : largest;
-        }
+        for (u32 i = 0; i < PACK_EACH; i++)
+            if ((to_bits(x[i]) & 0x7fffffffu) >= LIMIT)
+                x[i] = 0;
+        largest = largest_of(x);
     }
     // After the line before has been read.
     team_barrier();
@@ -107,7 +105,7 @@ ISOBIT_FN Integers<PLANES> integers_of(float (&x)[PACK_EACH], u32 (&shared)[PACK
     const float scale = power_of_two(-step);
 #pragma unroll
     for (u32 i = 0; i < PACK_EACH; i++)
-        biased[i] = biased_integer<PLANES>(x[i] * scale);
+        biased[i] = biased_product<PLANES>(x[i], scale);
     return {digits_of<PLANES>(biased), step, (special & 0x80000000u) != 0};
 }
 

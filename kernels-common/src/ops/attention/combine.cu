@@ -3,6 +3,9 @@
 
 namespace isobit {
 
+// Blocks of keys whose sums a thread loads at once.
+ISOBIT_CONST u32 COMBINE_AT_ONCE = 8;
+
 // A thread has one element of the result.
 template <typename T>
 ISOBIT_FN void attention_combine(const float *sums, const float *tops, T *to, const Attention &p, u32 elements) {
@@ -13,16 +16,26 @@ ISOBIT_FN void attention_combine(const float *sums, const float *tops, T *to, co
     sums += (u64)number * p.blocks * p.d + column;
     tops += (u64)number * p.blocks * 2;
     float top = negative_infinity(), sum = 0, result = 0;
-#pragma unroll 4
-    for (u32 block = 0; block < p.blocks; block++) {
-        const float added_top = tops[block * 2];
-        if (added_top == negative_infinity())
-            continue;
-        const float next = added_top > top ? added_top : top;
-        const float before = before_of(top, next), added = added_of(added_top, next);
-        sum = fma(tops[block * 2 + 1], added, sum * before);
-        result = fma(sums[(u64)block * p.d], added, result * before);
-        top = next;
+#pragma unroll 1
+    for (u32 first = 0; first < p.blocks; first += COMBINE_AT_ONCE) {
+        // All loads before the first result is used. A block that nobody sees has no sums and adds
+        // 0.
+        Pack<2, float> added[COMBINE_AT_ONCE];
+        float of_column[COMBINE_AT_ONCE];
+#pragma unroll
+        for (u32 i = 0; i < COMBINE_AT_ONCE; i++)
+            added[i] = first + i < p.blocks ? load<2>(tops + (first + i) * 2) : Pack<2, float>{negative_infinity(), 0};
+#pragma unroll
+        for (u32 i = 0; i < COMBINE_AT_ONCE; i++)
+            of_column[i] = added[i].v[0] != negative_infinity() ? sums[(u64)(first + i) * p.d] : 0.0f;
+#pragma unroll
+        for (u32 i = 0; i < COMBINE_AT_ONCE; i++) {
+            const float next = added[i].v[0] > top ? added[i].v[0] : top;
+            const float before = before_of(top, next), unit = added_of(added[i].v[0], next);
+            sum = fma(added[i].v[1], unit, sum * before);
+            result = fma(of_column[i], unit, result * before);
+            top = next;
+        }
     }
     const u32 head = divide(number, p.rows_of), batch = divide(head, p.kv_heads);
     const AttentionRow row = attention_row(p, p.row0 + number - head * p.rows_of.size);

@@ -195,9 +195,10 @@ ISOBIT_FN void make_weights(const T *mask, const Attention &p, const SplitPlace 
     const u32 row = thread_x() / S::ROW_THREADS, member = thread_x() % S::ROW_THREADS;
     const i32 key0 = (i32)(at.block * ATTENTION_KEYS);
     const MaskedRow<T> own = masked_row(p, mask, at.batch, at.kv_head, at.row0 + row, at.length);
+    const bool exists = at.row0 + row < p.rows;
     float top = negative_infinity();
 #pragma unroll 1
-    for (u32 quad = member; quad < ROW_QUADS; quad += S::ROW_THREADS) {
+    for (u32 quad = member; exists && quad < ROW_QUADS; quad += S::ROW_THREADS) {
         float *from = scores + row * SCORES + quad * 4;
         Pack<4, float> four = load<4>(from);
         u32 visible = 0;
@@ -226,7 +227,7 @@ ISOBIT_FN void make_weights(const T *mask, const Attention &p, const SplitPlace 
     barrier();
     i32 sum = 0;
 #pragma unroll 1
-    for (u32 quad = member; quad < ROW_QUADS; quad += S::ROW_THREADS) {
+    for (u32 quad = member; exists && quad < ROW_QUADS; quad += S::ROW_THREADS) {
         const Pack<4, float> four = load<4>(scores + row * SCORES + quad * 4);
         u32 biased[4];
 #pragma unroll
@@ -242,15 +243,14 @@ ISOBIT_FN void make_weights(const T *mask, const Attention &p, const SplitPlace 
     }
     shared.told[thread_x()] = (u32)sum;
     barrier();
-    if (member != 0 || at.row0 + row >= p.rows)
+    if (member != 0 || !exists)
         return;
 #pragma unroll
     for (u32 i = 1; i < S::ROW_THREADS; i++)
         sum += (i32)shared.told[thread_x() + i];
     const bool is_number = top != from_bits(INFINITY_BITS);
-    tops[(at.number + row) * p.blocks * 2] = top;
-    tops[(at.number + row) * p.blocks * 2 + 1] =
-        is_number ? (float)sum * weight_unit<S::PLANES>() : from_bits(NAN_BITS);
+    const float scaled_sum = is_number ? (float)sum * weight_unit<S::PLANES>() : from_bits(NAN_BITS);
+    store(tops + (at.number + row) * p.blocks * 2, Pack<2, float>{top, scaled_sum});
 }
 
 // Multiplies weights and values, and stores the sums.
@@ -305,7 +305,7 @@ ISOBIT_FN void attention_split(const T *query, const T *key, const T *value, con
     const i32 key0 = (i32)(at.block * ATTENTION_KEYS);
     if (seen.end <= key0 || seen.first >= key0 + (i32)ATTENTION_KEYS || seen.first >= seen.end) {
         if (thread_x() < S::ROWS && row0 + thread_x() < p.rows)
-            tops[(at.number + thread_x()) * p.blocks * 2] = negative_infinity();
+            store(tops + (at.number + thread_x()) * p.blocks * 2, Pack<2, float>{negative_infinity(), 0});
         return;
     }
     make_scores<S>(query, key, p, at, lines, strip, shared);

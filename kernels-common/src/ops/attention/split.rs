@@ -52,8 +52,9 @@ impl Split {
         let &Problem { device, dtype, d, .. } = problem;
         let (rows, blocks) = (part.rows(), problem.blocks());
         let scratch = device.alloc(rows * blocks * (d + 2), DType::F32)?;
-        let sums = scratch.ptr();
-        let tops = sums.at(DType::F32, rows * blocks * d);
+        // Pairs of a top and a sum of weights first, because they are loaded together.
+        let tops = scratch.ptr();
+        let sums = tops.at(DType::F32, rows * blocks * 2);
         let parameters = problem.parameters(part, self.rows);
         let mut launch = Launch::linear(key(dtype, self.variant), self.blocks(problem, part) as u32, THREADS);
         launch.config.shared_bytes = self.shared(dtype);

@@ -108,6 +108,13 @@ ISOBIT_FN u32 biased_integer(float scaled) {
     const float high = fma(scaled, 0.00390625f, HIGH);
     return (to_bits(high) << 8) + to_bits(fma(high - HIGH, -256.0f, scaled) + LOW);
 }
+// The same of a value times a power of two, which is exact where it matters.
+template <u32 PLANES>
+ISOBIT_FN u32 biased_product(float x, float scale) {
+    if constexpr (PLANES == 2)
+        return to_bits(fma(x, scale, 12615808.0f));
+    return biased_integer<PLANES>(x * scale);
+}
 // The integer itself.
 template <u32 PLANES>
 ISOBIT_FN i32 nearest_integer(float scaled) {

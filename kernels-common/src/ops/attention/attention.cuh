@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device_lib/index.cuh"
+#include "device_lib/math/f32_core.cuh"
 #include "ops/matmul/block/quantize.cuh"
 
 namespace isobit {
@@ -12,10 +13,7 @@ ISOBIT_CONST u32 ATTENTION_KEYS = BLOCK_SEGMENT, ROW_QUADS = ATTENTION_KEYS / 4;
 // The bits of 2^80, from which on the elements of queries and keys are special, and of 2^120, from
 // which on those of values are.
 ISOBIT_CONST u32 LINE_LIMIT = 0x67800000u, VALUE_LIMIT = 0x7b800000u;
-// The bits of infinity, and of a NaN.
-ISOBIT_CONST u32 INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
 ISOBIT_CONST i32 LEAST_STEP = -100;
-ISOBIT_CONST float LOG2_E = 0x1.715476p+0f;
 
 // The host's `Parameters` in attention/mod.rs. A row is a query of one of the heads that share
 // keys: `m` queries of the first head, then those of the next.
@@ -53,6 +51,12 @@ ISOBIT_FN AttentionRow attention_row(const Attention &p, u32 row) {
     return {head, row - head * p.m};
 }
 
+// Where a head of the keys begins, and where a row does, in a tensor with these strides.
+ISOBIT_FN u64 kv_offset(const u64 (&stride)[4], u32 batch, u32 kv_head) { return batch * stride[0] + kv_head * stride[1]; }
+ISOBIT_FN u64 row_offset(const u64 (&stride)[4], const Attention &p, u32 batch, u32 kv_head, const AttentionRow &row) {
+    return batch * stride[0] + (kv_head * p.group + row.head) * stride[1] + row.query * stride[2];
+}
+
 // The number of keys of a batch entry.
 ISOBIT_FN u32 length_of(const Attention &p, const u32 *lengths, u32 batch) {
     const u32 length = (p.inputs & 2) != 0 ? lengths[batch * p.length] : p.n;
@@ -68,7 +72,7 @@ ISOBIT_FN Window window_of(const Attention &p, u32 query, u32 length) {
     return {(i32)(first < 0 ? 0 : first > length ? length : first), (i32)(end < 0 ? 0 : end > length ? length : end)};
 }
 
-ISOBIT_FN float negative_infinity() { return from_bits(INFINITY_BITS | 0x80000000u); }
+ISOBIT_FN float negative_infinity() { return -math::f32::inf(); }
 
 // A segment of a line as integers of one level.
 template <u32 PLANES>
@@ -133,10 +137,24 @@ ISOBIT_FN void read_line(float (&x)[PACK_EACH], const T *line, u64 stride, u32 l
         }
 }
 
+// Integers of eight columns of the values of a block of keys, from key `key0` of `length` on, by a
+// team. Elements that do not exist are 0. `rows` has room for the elements.
+template <u32 PLANES, typename T>
+ISOBIT_FN Integers<PLANES> integers_of_columns(const T *value, const Attention &p, u32 key0, u32 length, u32 column,
+                                               T *rows, u32 (&shared)[PACK_BLOCK]) {
+    const BlockLines lines = {p.d, 1, p.n, p.value[3], p.value[2], (p.vectors & 4) != 0 ? 1u : 0u};
+    const u32 columns = column < p.d ? p.d - column : 0, keys = key0 < length ? length - key0 : 0;
+    copy_lines(rows, value + key0 * p.value[2] + column * p.value[3], lines, columns, keys);
+    team_barrier();
+    float x[PACK_EACH];
+    take_rows(x, rows);
+    return integers_of<PLANES, VALUE_LIMIT>(x, shared);
+}
+
 // The exponent of a weight of 1.
 template <u32 PLANES>
 ISOBIT_CONST i32 WEIGHT_ONE = PLANES == 2 ? 14 : 22;
-// Units of weights, and how many there are in 1.
+// What an integer weight counts by one.
 template <u32 PLANES>
 ISOBIT_FN float weight_unit() {
     return power_of_two(-WEIGHT_ONE<PLANES>);
@@ -147,9 +165,7 @@ ISOBIT_FN float weight_unit() {
 template <u32 PLANES>
 ISOBIT_FN float weight_of(float score, float top) {
     const float difference = score - top, power = difference > -40.0f ? difference : -40.0f;
-    // Rounds to an integer, which is then in the low bits.
-    constexpr float ROUNDER = 12582912.0f;
-    const float whole = power + ROUNDER, part = power - (whole - ROUNDER);
+    const float whole = power + math::f32::ROUNDER, part = power - (whole - math::f32::ROUNDER);
     float p;
     if constexpr (PLANES == 2) {
         p = fma(0x1.39f3a6p-7f, part, 0x1.c9fb52p-5f);

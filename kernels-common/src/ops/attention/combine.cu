@@ -39,7 +39,7 @@ ISOBIT_FN void attention_combine(const float *sums, const float *tops, T *to, co
     }
     const u32 head = divide(number, p.rows_of), batch = divide(head, p.kv_heads);
     const AttentionRow row = attention_row(p, p.row0 + number - head * p.rows_of.size);
-    to += batch * p.to[0] + ((head - batch * p.kv_heads.size) * p.group + row.head) * p.to[1] + row.query * p.to[2];
+    to += row_offset(p.to, p, batch, head - batch * p.kv_heads.size, row);
     to[column * p.to[3]] = from_compute<T>(top == negative_infinity() ? 0.0f : (result + 0.0f) / sum);
 }
 

@@ -45,7 +45,8 @@ ISOBIT_FN void make_scores(FlashScores<S> &score, const FlashThread &own, const 
 #pragma unroll
                 for (u32 e = 0; e < 4; e++) {
                     const auto row = RowScale<S::PLANES>::of(query_scale[i][e / 2]);
-                    score[c][i][j][e] = scaled_value<S::PLANES>(sums[i][j], e, row) * scale.v[e % 2];
+                    score[c][i][j][e] =
+                        scaled_value<S::PLANES>(weights_of<S::PLANES>(sums[i][j], e).of, row) * scale.v[e % 2];
                 }
         }
     }
@@ -159,7 +160,7 @@ ISOBIT_FN void add_values(float (&result)[S::M][2 * S::COLUMN_CHUNKS][4], const 
                 for (u32 e = 0; e < 4; e++) {
                     const auto row = RowScale<S::PLANES>::of(added[i][e / 2] * weight_unit<S::PLANES>());
                     float &to = result[i][c * 2 + j][e];
-                    to = fma(scaled_value<S::PLANES>(sums[i][j], e, row), scale.v[e % 2], to);
+                    to = add_near<S::PLANES>(to, weights_of<S::PLANES>(sums[i][j], e).of, row, scale.v[e % 2]);
                 }
         }
     }
@@ -186,7 +187,7 @@ ISOBIT_FN void attention_flash(const T *query, const T *value, const T *mask, co
     const u32 first_block = (u32)seen.first / ATTENTION_KEYS;
     const u32 end_block = seen.end > seen.first ? ((u32)seen.end + ATTENTION_KEYS - 1) / ATTENTION_KEYS : first_block;
     packed += (u64)head * p.blocks * P::BYTES;
-    value += batch * p.value[0] + kv_head * p.value[1];
+    value += kv_offset(p.value, batch, kv_head);
 
     const auto start_keys = [&](u32 block) {
         const u8 *from = packed + (u64)block * P::BYTES;
@@ -300,8 +301,8 @@ ISOBIT_FN void attention_flash(const T *query, const T *value, const T *mask, co
                 if (sum_of == i * 2 + r) {
                     const i32 integer = (i32)sum_told(told_sums + (own.row + i * 16 + r * 8) * 8);
                     sum = fma((float)integer * weight_unit<S::PLANES>(), added[i][r], sum * before[i][r]);
-                    if (most[i][r] == from_bits(INFINITY_BITS))
-                        sum = from_bits(NAN_BITS);
+                    if (most[i][r] == math::f32::inf())
+                        sum = math::f32::nan();
                 }
         add_values<S>(result, own, weights, values, value_scales, added);
     }
@@ -310,7 +311,6 @@ ISOBIT_FN void attention_flash(const T *query, const T *value, const T *mask, co
     if (sum_of < 2 * M)
         told[own.row + sum_of / 2 * 16 + sum_of % 2 * 8] = sum;
     barrier();
-    to += batch * p.to[0];
 #pragma unroll
     for (u32 i = 0; i < M; i++)
 #pragma unroll
@@ -318,10 +318,9 @@ ISOBIT_FN void attention_flash(const T *query, const T *value, const T *mask, co
             const u32 line = own.row + i * 16 + r * 8;
             if (row0 + line >= p.rows)
                 continue;
-            const AttentionRow place = attention_row(p, row0 + line);
-            T *row = to + (kv_head * p.group + place.head) * p.to[1] + place.query * p.to[2];
+            T *row = to + row_offset(p.to, p, batch, kv_head, attention_row(p, row0 + line));
             const float divisor = top[i][r] == negative_infinity() ? 1.0f
-                                  : marks[line * S::MARKS] != 0    ? from_bits(NAN_BITS)
+                                  : marks[line * S::MARKS] != 0    ? math::f32::nan()
                                                                    : told[line];
 #pragma unroll
             for (u32 j = 0; j < 2 * S::COLUMN_CHUNKS; j++)
@@ -332,7 +331,7 @@ ISOBIT_FN void attention_flash(const T *query, const T *value, const T *mask, co
                     const float x = (result[i][j][r * 2 + e] + 0.0f) / divisor;
                     if (column < p.d)
                         row[column * p.to[3]] =
-                            from_compute<T>((of_columns >> column % WORD_BITS & 1) != 0 ? from_bits(NAN_BITS) : x);
+                            from_compute<T>((of_columns >> column % WORD_BITS & 1) != 0 ? math::f32::nan() : x);
                 }
         }
 }

@@ -66,15 +66,14 @@ ISOBIT_FN void load_queries(const T *query, const Attention &p, u32 batch, u32 k
         const u32 line = first + line_of_thread(), row = row0 + line;
         const bool exists = row < p.rows;
         const AttentionRow place = attention_row(p, exists ? row : 0);
-        const T *from = query + batch * p.query[0] + (kv_head * p.group + place.head) * p.query[1] +
-                        place.query * p.query[2];
+        const T *from = query + row_offset(p.query, p, batch, kv_head, place);
         float x[PACK_EACH];
         read_line(x, from, p.query[3], p.d, exists, (p.vectors & 1) != 0);
         const auto integers = integers_of<S::PLANES, LINE_LIMIT>(x, shared);
         store_key<S::PLANES, S::D>(lines, line, integers.words);
         if (member == 0) {
             scales[line * 2] = power_of_two(integers.step);
-            scales[line * 2 + 1] = integers.special ? from_bits(NAN_BITS) : 0.0f;
+            scales[line * 2 + 1] = integers.special ? math::f32::nan() : 0.0f;
         }
     }
 }
@@ -88,16 +87,6 @@ ISOBIT_FN void multiply_lines(DigitSums (&sum)[S::M][2][WEIGHTS<S::PLANES>], con
     for (u32 at = STEP_K; at < DEPTH; at += STEP_K)
         multiply_digits<S::PLANES, false, S::M, 1, GROUP, PLANE>(sum, rows + at * CHUNK_LINES, lines + at * CHUNK_LINES,
                                                                  thread_x());
-}
-// The value of one of them times a power of two.
-template <u32 PLANES>
-ISOBIT_FN float scaled_value(const DigitSums (&sum)[WEIGHTS<PLANES>], u32 own, const RowScale<PLANES> &scale) {
-    i32 weights[WEIGHTS<PLANES>];
-#pragma unroll
-    for (u32 w = 0; w < WEIGHTS<PLANES>; w++)
-        weights[w] = sum[w][own];
-    const SumHalves halves = halves_of<PLANES>(weights);
-    return fma(halves.high, scale.high, fma(halves.low, scale.one, scale.excess));
 }
 
 // The largest of what the eight threads of a row have told, and the sum.

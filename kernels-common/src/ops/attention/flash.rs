@@ -25,7 +25,7 @@ impl Flash {
         let size = FLASH_SIZES.iter().position(|&size| problem.d <= size)?;
         let is_plain = !problem.op.has_mask && problem.op.softcap.is_none();
         let variant = if is_plain { FLASH[size] } else { FLASH_MASKED[size] };
-        let flash = Self { size, digits: if problem.dtype == DType::BF16 { 2 } else { 3 }, variant };
+        let flash = Self { size, digits: problem.digits(), variant };
         let enough = problem.device.runtime().limits().multiprocessors as usize / 2;
         let suits = sizes::ATTENTION_FLASH_ROWS.is_reached(part.rows.len())
             && sizes::ATTENTION_ENOUGH.is_reached_or(flash.tiles(part), enough.max(1));

@@ -14,14 +14,14 @@ ISOBIT_FN void attention_pack(const T *key, const T *value, const u32 *lengths, 
     const u32 head = divide(block_x(), p.blocks_of), block = block_x() - head * p.blocks;
     const u32 batch = divide(head, p.kv_heads), kv_head = head - batch * p.kv_heads.size;
     const u32 key0 = block * ATTENTION_KEYS, length = length_of(p, lengths, batch);
-    key += batch * p.key[0] + kv_head * p.key[1];
-    value += batch * p.value[0] + kv_head * p.value[1];
+    key += kv_offset(p.key, batch, kv_head);
+    value += kv_offset(p.value, batch, kv_head);
     to += (u64)block_x() * P::BYTES;
     const u32 line = line_of_thread(), team = thread_x() / TILE_TEAM, member = member_of_thread();
-    float x[PACK_EACH];
 #pragma unroll 1
     for (u32 first = 0; first < ATTENTION_KEYS; first += PACK_LINES) {
         const u32 at = first + line, number = at / 16 * 16 + key_of_line(at % 16), of_all = key0 + number;
+        float x[PACK_EACH];
         read_line(x, key + of_all * p.key[2], p.key[3], p.d, of_all < length, (p.vectors & 2) != 0);
         const auto integers = integers_of<PLANES, LINE_LIMIT>(x, shared.largest);
         store_key<PLANES, D>(to + P::KEYS, at, integers.words);
@@ -34,23 +34,17 @@ ISOBIT_FN void attention_pack(const T *key, const T *value, const u32 *lengths, 
 #pragma unroll 1
     for (u32 first = 0; first < D; first += PACK_LINES) {
         const u32 column0 = first + line / CHUNK_LINES * CHUNK_LINES, column = first + line;
-        const BlockLines lines = {p.d, 1, p.n, p.value[3], p.value[2], (p.vectors & 4) != 0 ? 1u : 0u};
-        T *rows = (T *)shared_rows[team];
-        // Columns that do not exist are 0.
-        const u32 left = column0 < p.d ? p.d - column0 : 0, keys = key0 < length ? length - key0 : 0;
+        // After the columns before have been read.
         team_barrier();
-        copy_lines(rows, value + key0 * p.value[2] + column0 * p.value[3], lines, left, keys);
-        team_barrier();
-        take_rows(x, rows);
-        const auto integers = integers_of<PLANES, VALUE_LIMIT>(x, shared.largest);
+        const auto integers =
+            integers_of_columns<PLANES>(value, p, key0, length, column0, (T *)shared_rows[team], shared.largest);
         store_digits<PLANES>(to + P::VALUES + column / CHUNK_LINES * P::VALUE_GROUP, integers.words);
-        if (member == 0)
+        if (member == 0) {
             ((float *)(to + P::VALUE_SCALES))[column] = power_of_two(integers.step);
-        shared.counts[thread_x()] = integers.special ? 1 : 0;
+            shared.flags[line] = integers.special ? 1 : 0;
+        }
         team_barrier();
-#pragma unroll 1
-        for (u32 i = 0; i < TILE_TEAM; i++)
-            any |= shared.counts[team * TILE_TEAM + i];
+        any |= flags_of_team(shared);
     }
     special_values[team] = any;
     barrier();

@@ -32,9 +32,7 @@ ISOBIT_FN MaskedRow<T> masked_row(const Attention &p, const T *mask, u32 batch, 
     if (row >= p.rows)
         return {{0, 0}, mask};
     const AttentionRow place = attention_row(p, row);
-    return {window_of(p, place.query, length), mask + batch * p.mask[0] +
-                                                   (kv_head * p.group + place.head) * p.mask[1] +
-                                                   place.query * p.mask[2]};
+    return {window_of(p, place.query, length), mask + row_offset(p.mask, p, batch, kv_head, place)};
 }
 
 // A score, or minus infinity if the key is not in the window.
@@ -50,9 +48,9 @@ ISOBIT_FN float masked(float score, const Attention &p, const MaskedRow<T> &row,
         return negative_infinity();
     if ((p.inputs & 1) != 0) {
         const float added = to_compute(row.mask[key * p.mask[3]]);
-        score = added == negative_infinity() ? added : fma(added, LOG2_E, score);
+        score = added == negative_infinity() ? added : fma(added, math::f32::LOG2_E, score);
     }
-    return is_nan(score) ? from_bits(INFINITY_BITS) : score;
+    return is_nan(score) ? math::f32::inf() : score;
 }
 
 // Whether a row sees a key of the block from `key0` on whose element in a column of values is

@@ -15,7 +15,7 @@ use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use flash::Flash;
-use isobit_hal::{Attention, BackendStorage, DType, Layout, Op, Result, Scalar, Src};
+use isobit_hal::{Attention, BackendStorage, DType, Layout, Matmul, Op, Result, Scalar, Src};
 use split::Split;
 use std::f32::consts::LOG2_E;
 use std::mem::offset_of;
@@ -114,7 +114,7 @@ struct Part {
 
 impl Part {
     fn rows(&self) -> usize {
-        self.batches.len().saturating_mul(self.heads.len()).saturating_mul(self.rows.len())
+        self.heads().saturating_mul(self.rows.len())
     }
 
     fn heads(&self) -> usize {
@@ -173,6 +173,11 @@ struct Problem<'a, R: GpuRuntime> {
 impl<R: GpuRuntime> Problem<'_, R> {
     fn blocks(&self) -> usize {
         self.n.div_ceil(KEYS)
+    }
+
+    /// Returns the bytes of an integer: those of block products.
+    fn digits(&self) -> usize {
+        Matmul::block_digits(self.dtype).expect("attention is of dtypes that have block products")
     }
 
     /// # Safety

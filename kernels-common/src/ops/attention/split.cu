@@ -22,8 +22,7 @@ struct SplitShape {
     // Queries, later weights; then a strip, or scores.
     static constexpr u32 LINES = ROWS / CHUNK_LINES * PART;
     static constexpr u32 BYTES = LINES + (STRIP_BYTES > SCORE_BYTES ? STRIP_BYTES : SCORE_BYTES);
-    // 16 x 16 results of a strip that a team has, threads of a row, and its results of each 16 x
-    // 16.
+    // 16 x 16 results of a strip that a team has, and threads of a row.
     static constexpr u32 TILES = (M * STRIP / 16 + SPLIT_TEAMS - 1) / SPLIT_TEAMS;
     static constexpr u32 ROW_THREADS = SPLIT_BLOCK / ROWS;
 };
@@ -68,15 +67,6 @@ ISOBIT_FN void multiply_strip(DigitSums (&sum)[1][DIGIT_PARTS<1>][WEIGHTS<S::PLA
         multiply_digits<S::PLANES, false, 1, 1, S::PART, PLANE_BYTES, S::GROUP>(sum, a + at * CHUNK_LINES,
                                                                                b + at * CHUNK_LINES, thread_x());
 }
-// The value of one of them.
-template <u32 PLANES>
-ISOBIT_FN float value_at(const DigitSums (&sum)[WEIGHTS<PLANES>], u32 own) {
-    i32 weights[WEIGHTS<PLANES>];
-#pragma unroll
-    for (u32 w = 0; w < WEIGHTS<PLANES>; w++)
-        weights[w] = sum[w][own];
-    return value_of<PLANES>(weights);
-}
 
 // Makes integers of a segment of the queries, and tells their scales.
 template <typename S, typename T>
@@ -87,8 +77,7 @@ ISOBIT_FN void stage_queries(const T *query, const Attention &p, const SplitPlac
         return;
     const bool exists = row < p.rows;
     const AttentionRow place = attention_row(p, exists ? row : 0);
-    query += at.batch * p.query[0] + (at.kv_head * p.group + place.head) * p.query[1] + place.query * p.query[2] +
-             segment * BLOCK_SEGMENT * p.query[3];
+    query += row_offset(p.query, p, at.batch, at.kv_head, place) + segment * BLOCK_SEGMENT * p.query[3];
     float x[PACK_EACH];
     read_line(x, query, p.query[3], p.d - segment * BLOCK_SEGMENT, exists, (p.vectors & 1) != 0);
     const auto integers = integers_of<S::PLANES, LINE_LIMIT>(x, shared.told);
@@ -104,7 +93,7 @@ template <typename S, typename T>
 ISOBIT_FN void stage_keys(const T *key, const Attention &p, const SplitPlace &at, u32 segment, u32 first, u8 *strip,
                           SplitShared<S::ROWS> &shared) {
     const u32 line = line_of_thread(), number = at.block * ATTENTION_KEYS + first + line;
-    key += at.batch * p.key[0] + at.kv_head * p.key[1] + number * p.key[2] + segment * BLOCK_SEGMENT * p.key[3];
+    key += number * p.key[2] + segment * BLOCK_SEGMENT * p.key[3];
     float x[PACK_EACH];
     read_line(x, key, p.key[3], p.d - segment * BLOCK_SEGMENT, number < at.length, (p.vectors & 2) != 0);
     const auto integers = integers_of<S::PLANES, LINE_LIMIT>(x, shared.told);
@@ -123,16 +112,10 @@ ISOBIT_FN void stage_values(const T *value, const Attention &p, const SplitPlace
     const u32 line = line_of_thread(), group = line / CHUNK_LINES, column = first + group * CHUNK_LINES;
     if (column >= p.d)
         return;
-    const u32 key0 = at.block * ATTENTION_KEYS;
-    value += at.batch * p.value[0] + at.kv_head * p.value[1] + key0 * p.value[2] + column * p.value[3];
-    const BlockLines lines = {p.d, 1, p.n, p.value[3], p.value[2], (p.vectors & 4) != 0 ? 1u : 0u};
-    T *rows = (T *)(strip + group * S::GROUP);
-    copy_lines(rows, value, lines, p.d - column, at.length - key0);
-    team_barrier();
-    float x[PACK_EACH];
-    take_rows(x, rows);
-    const auto integers = integers_of<S::PLANES, VALUE_LIMIT>(x, shared.told);
-    store_digits<S::PLANES>(strip + group * S::GROUP, integers.words);
+    u8 *part = strip + group * S::GROUP;
+    const auto integers =
+        integers_of_columns<S::PLANES>(value, p, at.block * ATTENTION_KEYS, at.length, column, (T *)part, shared.told);
+    store_digits<S::PLANES>(part, integers.words);
     if (member_of_thread() == 0) {
         shared.line_scale[line] = power_of_two(integers.step - WEIGHT_ONE<S::PLANES>);
         shared.line_special[line] = integers.special ? 1 : 0;
@@ -165,7 +148,7 @@ ISOBIT_FN void make_scores(const T *query, const T *key, const Attention &p, con
                 for (u32 j = 0; j < DIGIT_PARTS<1>; j++)
 #pragma unroll
                     for (u32 own = 0; own < OWN_RESULTS; own++) {
-                        const float x = value_at<S::PLANES>(sum[0][j], own) * rows[own / OWN_COLUMNS * ROW_STEP];
+                        const float x = value_of<S::PLANES>(weights_of<S::PLANES>(sum[0][j], own).of) * rows[own / OWN_COLUMNS * ROW_STEP];
                         float &to = score[s][t][j][own];
                         to = fma(x, columns[j * DIGIT_COLUMNS + own % OWN_COLUMNS], to);
                     }
@@ -211,7 +194,7 @@ ISOBIT_FN void make_weights(const T *mask, const Attention &p, const SplitPlace 
             visible |= (is_visible ? 1u : 0u) << e;
             top = score > top ? score : top;
             if (is_visible && (shared.key_special[quad * 4 + e] | shared.row_special[row]) != 0)
-                top = from_bits(INFINITY_BITS);
+                top = math::f32::inf();
         }
         store(from, four);
         shared.visible[row][quad] = (u8)visible;
@@ -248,8 +231,8 @@ ISOBIT_FN void make_weights(const T *mask, const Attention &p, const SplitPlace 
 #pragma unroll
     for (u32 i = 1; i < S::ROW_THREADS; i++)
         sum += (i32)shared.told[thread_x() + i];
-    const bool is_number = top != from_bits(INFINITY_BITS);
-    const float scaled_sum = is_number ? (float)sum * weight_unit<S::PLANES>() : from_bits(NAN_BITS);
+    const bool is_number = top != math::f32::inf();
+    const float scaled_sum = is_number ? (float)sum * weight_unit<S::PLANES>() : math::f32::nan();
     store(tops + (at.number + row) * p.blocks * 2, Pack<2, float>{top, scaled_sum});
 }
 
@@ -277,11 +260,10 @@ ISOBIT_FN void add_values(const T *value, const Attention &p, const SplitPlace &
                     const u32 line = tile_column * 16 + own_column + j * DIGIT_COLUMNS + own % OWN_COLUMNS;
                     if (at.row0 + row >= p.rows || first + line >= p.d)
                         continue;
-                    float result = value_at<S::PLANES>(sum[0][j], own) * shared.line_scale[line];
-                    if (shared.line_special[line] != 0 && sees_special(value + at.batch * p.value[0] + at.kv_head * p.value[1], p,
-                                                                     at.block * ATTENTION_KEYS, at.length,
-                                                                     shared.visible[row], first + line))
-                        result = from_bits(NAN_BITS);
+                    float result = value_of<S::PLANES>(weights_of<S::PLANES>(sum[0][j], own).of) * shared.line_scale[line];
+                    if (shared.line_special[line] != 0 &&
+                        sees_special(value, p, at.block * ATTENTION_KEYS, at.length, shared.visible[row], first + line))
+                        result = math::f32::nan();
                     sums[(at.number + row) * p.blocks * p.d + first + line] = result;
                 }
         });
@@ -299,6 +281,8 @@ ISOBIT_FN void attention_split(const T *query, const T *key, const T *value, con
     const u32 head = divide(above, p.blocks_of), batch = divide(head, p.kv_heads), row0 = p.row0 + tile * S::ROWS;
     const SplitPlace at = {batch, head - batch * p.kv_heads.size, above - head * p.blocks, row0,
                            length_of(p, lengths, batch), (u64)head * p.rows_of.size + tile * S::ROWS};
+    key += kv_offset(p.key, at.batch, at.kv_head);
+    value += kv_offset(p.value, at.batch, at.kv_head);
     sums += at.block * p.d;
     tops += at.block * 2;
     const TileKeys seen = keys_of_tile(p, row0, S::ROWS, at.length);
@@ -313,7 +297,7 @@ ISOBIT_FN void attention_split(const T *query, const T *key, const T *value, con
     add_values<S>(value, p, at, lines, strip, sums, shared);
 }
 
-// Must match ops/attention/mod.rs.
+// Must match ops/attention/split.rs.
 static_assert(SplitShape<bf16, 4>::BYTES == 50176 && SplitShape<f16, 4>::BYTES == 58368);
 static_assert(SplitShape<float, 4>::BYTES == 59392 && SplitShape<float, 1>::BYTES == 40960);
 static_assert(SplitShape<bf16, 1>::BYTES == 21504 && SplitShape<f16, 1>::BYTES == 30720);

@@ -39,9 +39,9 @@ impl Split {
 
     /// Returns the bytes of dynamic shared memory: of the integers of queries, and of a strip or
     /// the scores. Must match `SplitShape` of split.cu.
-    fn shared(self, dtype: DType) -> u32 {
-        let part = if dtype == DType::BF16 { 2 } else { 3 } * 1024;
-        let staged = dtype.size_in_bytes() * (1024 + 8 * 8);
+    fn shared<R: GpuRuntime>(self, problem: &Problem<'_, R>) -> u32 {
+        let part = problem.digits() * 1024;
+        let staged = problem.dtype.size_in_bytes() * (1024 + 8 * 8);
         let strip = 8 * part.max(staged);
         (self.rows / 8 * part + strip.max(self.rows * 132 * 4)) as u32
     }
@@ -57,7 +57,7 @@ impl Split {
         let sums = tops.at(DType::F32, rows * blocks * 2);
         let parameters = problem.parameters(part, self.rows);
         let mut launch = Launch::linear(key(dtype, self.variant), self.blocks(problem, part) as u32, THREADS);
-        launch.config.shared_bytes = self.shared(dtype);
+        launch.config.shared_bytes = self.shared(problem);
         let elements = (rows * d) as u32;
         let combine = Launch::linear(key(dtype, COMBINE), elements.div_ceil(THREADS), THREADS);
         let [query, keys, value, mask] = [problem.query, problem.key, problem.value, problem.mask].map(|t| t.ptr);

@@ -78,6 +78,20 @@ ISOBIT_FN u32 *flags_of(const PackedMatrix &p) {
 // 2^n, for n from -126 to 127.
 ISOBIT_FN float power_of_two(i32 n) { return from_bits((u32)(n + 127) << 23); }
 
+// The sums of one result among those of a thread.
+template <u32 PLANES>
+struct OwnWeights {
+    i32 of[WEIGHTS<PLANES>];
+};
+template <u32 PLANES>
+ISOBIT_FN OwnWeights<PLANES> weights_of(const DigitSums (&sum)[WEIGHTS<PLANES>], u32 own) {
+    OwnWeights<PLANES> weights;
+#pragma unroll
+    for (u32 w = 0; w < WEIGHTS<PLANES>; w++)
+        weights.of[w] = sum[w][own];
+    return weights;
+}
+
 // The value of an exact sum is high * 2^24 + low with `high` the nearest integer, rounded once to
 // convert `high`, and once more. With two digits that is the sum rounded to nearest, wherever it is
 // cut, because both halves are exact in f32. Here as two floats: the value is
@@ -109,13 +123,17 @@ struct RowScale {
     ISOBIT_FN RowScale of(float scale) { return {scale, scale * HIGH_UNIT<PLANES>, scale * -LOW_EXCESS}; }
 };
 
-// result + value * 2^(both steps), rounded once. The value times 2^(step of the row) is rounded as
-// the value alone, because it is a normal number.
+// The value times 2^(step of the row), which is rounded as the value alone, because it is a normal
+// number.
+template <u32 PLANES>
+ISOBIT_FN float scaled_value(const i32 (&sum)[WEIGHTS<PLANES>], const RowScale<PLANES> &row) {
+    const SumHalves halves = halves_of<PLANES>(sum);
+    return fma(halves.high, row.high, fma(halves.low, row.one, row.excess));
+}
+// result + value * 2^(both steps), rounded once.
 template <u32 PLANES>
 ISOBIT_FN float add_near(float result, const i32 (&sum)[WEIGHTS<PLANES>], const RowScale<PLANES> &row, float column) {
-    const SumHalves halves = halves_of<PLANES>(sum);
-    const float value = fma(halves.high, row.high, fma(halves.low, row.one, row.excess));
-    return fma(value, column, result);
+    return fma(scaled_value<PLANES>(sum, row), column, result);
 }
 
 // The same for any steps: the value, and how it is added.

@@ -158,13 +158,10 @@ ISOBIT_FN void add_levels(float (&result)[S::M][DIGIT_PARTS<S::N>][OWN_RESULTS],
                 for (u32 j = 0; j < DIGIT_PARTS<S::N>; j++)
 #pragma unroll
                     for (u32 e = 0; e < OWN_COLUMNS; e++) {
-                        i32 weights[WEIGHTS<S::PLANES>];
-#pragma unroll
-                        for (u32 w = 0; w < WEIGHTS<S::PLANES>; w++)
-                            weights[w] = sum[i][j][w][own * OWN_COLUMNS + e];
+                        const auto weights = weights_of<S::PLANES>(sum[i][j], own * OWN_COLUMNS + e);
                         float &to = result[i][j][own * OWN_COLUMNS + e];
-                        to = FAR ? add_far<S::PLANES>(to, weights, (i32)(row + columns[j][e]))
-                                 : add_near<S::PLANES>(to, weights, scale, from_bits(columns[j][e]));
+                        to = FAR ? add_far<S::PLANES>(to, weights.of, (i32)(row + columns[j][e]))
+                                 : add_near<S::PLANES>(to, weights.of, scale, from_bits(columns[j][e]));
                     }
             }
     }

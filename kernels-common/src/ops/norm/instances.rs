@@ -31,30 +31,30 @@ const fn shape(lanes: usize, elements: usize, block: usize) -> RowShape {
     RowShape { lanes, elements, block }
 }
 
-/// Returns the shapes for rows of up to 256, 1024, 2048, 4096, 8192 and, except for f64, 16384
-/// elements. For the longest rows a thread has few lanes, so that it holds at most 64 words. For
-/// the shortest rows it has as many lanes as fit in 16 bytes, up to 8.
+/// Returns the shapes for rows of up to 256, for narrow dtypes 512, 1024, 2048, 4096, 8192 and,
+/// except for f64, 16384 elements. For the longest rows a thread has few lanes, so that it holds at
+/// most 64 words. For the shortest rows it has as many lanes as fit in 16 bytes, up to 8: with
+/// eight lanes, rows of up to 1024 elements are those of one warp of 32 threads. 65,536 rows of
+/// 1024 elements take 109 us so in f16 on an H100 (layer_norm), and 362 us with four lanes.
 pub fn shapes(dtype: DType) -> &'static [RowShape] {
     const F64: &[RowShape] =
         &[shape(2, 1, 128), shape(2, 4, 128), shape(2, 8, 128), shape(2, 16, 128), shape(1, 32, 256)];
-    const F32: &[RowShape] = &others(4);
-    const NARROW: &[RowShape] = &others(8);
+    const F32: &[RowShape] =
+        &[shape(4, 1, 128), shape(4, 4, 128), shape(4, 8, 64), shape(4, 16, 64), shape(2, 32, 128), shape(1, 64, 256)];
+    const NARROW: &[RowShape] = &[
+        shape(8, 1, 128),
+        shape(8, 2, 64),
+        shape(8, 4, 64),
+        shape(4, 8, 64),
+        shape(4, 16, 64),
+        shape(2, 32, 128),
+        shape(1, 64, 256),
+    ];
     match dtype {
         DType::F64 => F64,
         DType::F32 => F32,
         _ => NARROW,
     }
-}
-
-const fn others(lanes_of_short: usize) -> [RowShape; 6] {
-    [
-        shape(lanes_of_short, 1, 128),
-        shape(4, 4, 128),
-        shape(4, 8, 64),
-        shape(4, 16, 64),
-        shape(2, 32, 128),
-        shape(1, 64, 256),
-    ]
 }
 
 /// Returns the key of a kernel.

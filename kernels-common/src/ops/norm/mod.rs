@@ -189,12 +189,16 @@ impl<R: GpuRuntime> Call<'_, R> {
             return unsafe { self.run_long(rows) };
         };
         let team = self.n.min(LANES).div_ceil(shape.lanes).next_power_of_two();
-        let blocks = (count(rows) * team).div_ceil(shape.block);
+        // A row of one warp waits for no other if it is a block of its own.
+        let warp = self.device.runtime().limits().warp_size as usize;
+        let is_warp = shape.elements > 1 && LANES / shape.lanes <= warp;
+        let block = if is_warp { shape.block.min(warp) } else { shape.block };
+        let blocks = (count(rows) * team).div_ceil(block);
         let mut norm = self.norm(rows, shape.lanes);
         norm.team_shift = team.ilog2();
         // SAFETY: the caller promises valid rows, and the kernel accesses only the elements of
         // these rows.
-        unsafe { self.launch(key(self.op, self.dtype, variant as u8), blocks, shape.block, &[], &norm) }
+        unsafe { self.launch(key(self.op, self.dtype, variant as u8), blocks, block, &[], &norm) }
     }
 
     /// Returns the parameters of a kernel that moves vectors of `lanes` elements.

@@ -20,6 +20,7 @@ fn tell(info: &DeviceInfo) {
         ("kernels at run time", can.runtime_compile),
         ("vendor matmul", can.vendor_matmul),
         ("vendor convolutions", can.vendor_conv),
+        ("vendor attention", can.vendor_attention),
         ("vendor random numbers", can.vendor_random),
     ];
     let there: Vec<_> = all.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect();

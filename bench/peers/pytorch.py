@@ -168,9 +168,11 @@ def attended(dtype):
         for n in (128, 1024, 4096):
             yield work(1, 32, n, n, d)
             yield work(1, 32, n, n, d, causal=True)
-    yield work(1, 32, 1024, 1024, 256)
-    yield work(1, 32, 1024, 1024, 256, causal=True)
+    for n, d in ((4096, 32), (1024, 96), (1024, 256)):
+        yield work(1, 32, n, n, d)
+        yield work(1, 32, n, n, d, causal=True)
     yield work(1, 8, 2048, 2048, 128, causal=True)
+    yield work(1, 8, 2048, 32768, 128)
     for batch in (1, 8):
         for n in (1024, 4096, 32768):
             yield work(batch, 8, 1, n, 128)

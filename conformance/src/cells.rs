@@ -106,7 +106,7 @@ fn cells_of(operation: Operation) -> Vec<Cell> {
         }
         let has_blocks = op.has_blocks() && dtypes.last().is_some_and(|&dst| Matmul::block_digits(dst).is_some());
         let has = |numerics: &&Numerics| match numerics {
-            Numerics::Vendor => op.has_vendor(),
+            Numerics::Vendor => op.clone().with_numerics(Some(**numerics)).class(dtypes) == isobit_hal::Class::Vendor,
             Numerics::Block => has_blocks,
             _ => true,
         };

@@ -95,6 +95,7 @@ pub(crate) fn describe(device: sys::CUdevice) -> Result<DeviceInfo> {
     add_loaded(&mut info, "cuRAND", CURAND.path(), rng::version);
     info.capabilities.vendor_matmul = CUBLAS.is_there();
     info.capabilities.vendor_conv = CUDNN.is_there();
+    info.capabilities.vendor_attention = CUDNN.is_there();
     info.capabilities.vendor_random = CURAND.is_there();
     Ok(info)
 }

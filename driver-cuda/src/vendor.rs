@@ -1,13 +1,13 @@
 //! The NVIDIA libraries that do vendor work, with one handle of each per stream.
 
 use crate::blas::Blas;
-use crate::dnn::Dnn;
+use crate::dnn::{Dnn, attention_refusal};
 use crate::event::CudaEvent;
 use crate::rng::Rng;
 use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use isobit_hal::Result;
-use isobit_kernels::{Conv, Gemm, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
+use isobit_kernels::{Conv, FusedAttention, Gemm, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
 
 /// The handles of each library on one device.
 #[derive(Debug, Default)]
@@ -37,6 +37,21 @@ impl VendorRuntime for CudaRuntime {
         // SAFETY: the caller promises that the elements are allocated and that the result
         // overlaps nothing.
         self.libraries().dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
+    }
+
+    fn attention_refusal(&self, problem: &FusedAttention) -> Option<String> {
+        attention_refusal(problem)
+    }
+
+    unsafe fn attention(
+        &self,
+        stream: &CudaStream,
+        problem: &FusedAttention,
+        scratch: &mut Scratch<'_>,
+    ) -> Result<Vendor> {
+        // SAFETY: the caller promises that the elements are allocated, that lengths are in range
+        // and that the result overlaps nothing.
+        self.libraries().dnn.call(self, stream, |dnn| unsafe { dnn.attention(problem, scratch) })
     }
 
     unsafe fn random(&self, stream: &CudaStream, problem: &Random) -> Result<Vendor> {

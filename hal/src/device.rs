@@ -72,7 +72,8 @@ impl fmt::Display for DeviceLocation {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Numerics {
     /// Uses the vendor's library if it supports the call, and the portable kernel otherwise. Fast;
-    /// results are within a forward error bound.
+    /// results are within a forward error bound. Libraries compute matrix products, convolutions,
+    /// random numbers, and attention of f16 and bf16.
     Vendor,
     /// Uses Isobit's own kernel: the same bits on every device. Products are chains of fused
     /// multiply-adds in a fixed order.
@@ -85,7 +86,7 @@ pub enum Numerics {
     /// chain. An element that is far smaller than the largest of its 128 loses bits;
     /// `docs/numerics.md` section 9, `docs/numerics/conv.md` and `docs/numerics/quantized.md` have
     /// the recipes and the bounds. Everything else is as with [`Portable`](Self::Portable):
-    /// products of f64, and random numbers.
+    /// products of f64, attention, and random numbers.
     Block,
 }
 

@@ -144,6 +144,8 @@ pub struct Capabilities {
     pub vendor_matmul: bool,
     /// A vendor library computes convolutions with vendor numerics.
     pub vendor_conv: bool,
+    /// A vendor library computes attention of f16 and bf16 with vendor numerics.
+    pub vendor_attention: bool,
     /// A vendor library generates random numbers with vendor numerics.
     pub vendor_random: bool,
 }

@@ -894,7 +894,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 
     /// Computes attention of the queries, which are `self`, to keys and values; see [`Attention`].
     /// A mask and lengths are optional; whether `op` says that they are given does not matter.
-    /// Dtypes: f16, bf16, f32; lengths are u32. [Class](crate::Class): defined.
+    /// Dtypes: f16, bf16, f32; lengths are u32. [Class](crate::Class): defined; vendor with vendor
+    /// numerics, for f16 and bf16.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `InvalidArgument` for heads that are too long and

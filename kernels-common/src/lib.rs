@@ -57,16 +57,17 @@ pub use manifest::{Instance, Module};
 pub use memory::caching_allocator::POOL_VARIABLE;
 pub use memory::peer_access::PeerAccess;
 pub use runtime::{
-    CompilerRuntime, Conv, DevicePtr, Distribution, EventRuntime, Gemm, GpuRuntime, GraphRuntime, Matrix,
-    MemoryRuntime, ModuleRuntime, PeerRuntime, PinnedRuntime, Random, RangeLibrary, RawGraph, RawGraphExec, Scratch,
-    StreamRuntime, Tensor4, Vendor, VendorRuntime,
+    CompilerRuntime, Conv, DevicePtr, Distribution, EventRuntime, FusedAttention, Gemm, GpuRuntime, GraphRuntime,
+    Matrix, MemoryRuntime, ModuleRuntime, PeerRuntime, PinnedRuntime, Random, RangeLibrary, RawGraph, RawGraphExec,
+    Scratch, StreamRuntime, Tensor4, Vendor, VendorRuntime,
 };
 pub use storage::GpuStorage;
 pub use stream::{CurrentStream, GpuStream};
-pub use vendor::dnn::{ConvOperand, ConvPlan, ConvPlans, ConvProblem};
+pub use vendor::dnn::{AttentionProblem, ConvProblem, DnnOperand};
 pub use vendor::gemm::{BlasGemm, BlasOperand, one_and_zero};
 pub use vendor::library::{Library, loaded_file};
 pub use vendor::per_stream::{LibraryHandle, PerStream};
+pub use vendor::plans::{LibraryPlan, LibraryPlans};
 pub use vendor::ranges::RANGES_VARIABLE;
 
 /// Returns the list from which the kernel table and the compiled code are generated.

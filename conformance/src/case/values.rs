@@ -73,6 +73,12 @@ pub enum Dist {
         /// Whether one in 1024 is a NaN or plus infinity.
         wild: bool,
     },
+    /// Summands of scores as models have them: minus infinity for some, and zeros and moderate
+    /// numbers for others.
+    Masking {
+        /// How many of 256 values are minus infinity.
+        share: u32,
+    },
     /// All ones.
     Ones,
     /// 0, 1, 2 ... 63, repeated.
@@ -227,6 +233,12 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
             if r & 1 == 0 { near } else { near | f.sign() }
         }
         Dist::Hiding { share, wild } => summand(f, share, wild, rng),
+        Dist::Masking { share } if below(rng, 256) < share.into() => f.infinity() | f.sign(),
+        Dist::Masking { .. } => match below(rng, 4) {
+            0 | 1 => 0,
+            2 => uniform(f, 1, rng),
+            _ => uniform(f, 7, rng),
+        },
         Dist::Ones => whole(f, false, 1),
         Dist::Ramp | Dist::Ids { .. } | Dist::Blocks { .. } | Dist::EdgeBlocks { .. } | Dist::LevelTies { .. } => {
             whole(f, false, i as u64 % 64)
@@ -393,7 +405,12 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
                 _ => r,
             }
         }
-        Dist::Few | Dist::Sparse | Dist::Rare { .. } | Dist::Around { .. } | Dist::Hiding { .. } => r & 3,
+        Dist::Few
+        | Dist::Sparse
+        | Dist::Rare { .. }
+        | Dist::Around { .. }
+        | Dist::Hiding { .. }
+        | Dist::Masking { .. } => r & 3,
         Dist::NegativeZeros => 0,
         Dist::Levels => sized(4, r),
         Dist::Alike => alike(i, rng),
@@ -499,6 +516,9 @@ mod tests {
             assert!(count(&mask, &|x| x == 0.0) > 500 && count(&mask, &|x| x.is_finite() && x != 0.0) > 500);
             let wild = values(Dist::Hiding { share: 256, wild: true });
             assert!((1..20).contains(&count(&wild, &|x| x != f64::NEG_INFINITY)), "{dtype}");
+            let tame = values(Dist::Masking { share: 128 });
+            assert!((1900..2200).contains(&count(&tame, &|x| x == f64::NEG_INFINITY)), "{dtype}");
+            assert_eq!(count(&tame, &|x| !(x == f64::NEG_INFINITY || x.abs() < 128.0)), 0, "{dtype}");
             let rare = values(Dist::Rare { scale: 1, of: 64 });
             assert!((20..200).contains(&count(&rare, &|x| x.is_nan() || x.abs() >= 2.0)), "{dtype}");
             let around = values(Dist::Around { exponent: 9 });

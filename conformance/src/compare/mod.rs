@@ -3,8 +3,10 @@
 //! Every test here is written so that a NaN fails it and no element can hide another: two
 //! well-known suites accept anything once one equal infinity or NaN has made their error a NaN.
 
+mod bounded;
 mod vendor;
 
+pub(crate) use bounded::{Bounded, gamma};
 pub use vendor::{Product, compare_product};
 
 use crate::case::format_of;

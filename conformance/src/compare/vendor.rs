@@ -17,7 +17,8 @@
 //! infinities of one sign must give that infinity. A finite value may become an infinity (in
 //! f8e4m3: 448) if the rounding may carry it past the largest number.
 
-use super::{Comparison, Difference, bits_at, show};
+use super::Comparison;
+use super::bounded::{Bounded, gamma};
 use crate::case::{format_of, power_of_two};
 use isobit_hal::DType;
 
@@ -83,71 +84,27 @@ impl Product {
 
 /// Compares a result, with the elements in logical order, with the exact product.
 pub fn compare_product(product: &Product, dtype: DType, got: &[u8]) -> Comparison {
-    let format = format_of(dtype).expect("matmul is for floats");
     let compute = format_of(dtype.compute()).expect("the compute type of a float is one");
     let k = product.k as f64;
-    let u = power_of_two(-(compute.significand as i32) - 1);
-    let gamma = k * u / (1.0 - k * u);
+    let gamma = gamma(product.k, power_of_two(-(compute.significand as i32) - 1));
     // The exact product's own error: k roundings in f64; for Dot2 gamma_k^2 and one ulp of its
     // result.
     let own = if compute.significand == 52 { 2.0 * gamma * gamma } else { k * power_of_two(-52) };
     let smallest = power_of_two(compute.min_exponent() - compute.significand as i32);
-    let max = format.to_f64(format.max_finite());
-    let overflow = max + 0.5 * format.ulp_at(max);
-    let mut found = Comparison::default();
-    let mut index = 0;
+    let mut compared = Bounded::new(dtype, got);
     for b in 0..product.batch {
-        for i in 0..product.m {
-            for j in 0..product.n {
-                let bits = bits_at(dtype, got, index);
-                let x = format.to_f64(bits);
-                let (agrees, ulp, expected) = match product.element(b, i, j, compute.significand == 52) {
-                    Exact::Nan => (x.is_nan(), if x.is_nan() { 0.0 } else { f64::INFINITY }, "NaN".to_string()),
-                    Exact::Infinite { negative } => {
-                        let want = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
-                        (x == want, if x == want { 0.0 } else { f64::INFINITY }, format!("{want}"))
-                    }
-                    Exact::Finite { value, magnitudes } => {
-                        let bound = (gamma + own) * magnitudes + k * smallest + value.abs() * power_of_two(-52);
-                        let (low, high) = (value - bound, value + bound);
-                        let rounding = match format == compute {
-                            true => 0.0,
-                            false => 0.5 * format.ulp_at(low.abs().max(high.abs())),
-                        };
-                        let agrees = if x == f64::INFINITY {
-                            high >= overflow
-                        } else if x == f64::NEG_INFINITY {
-                            low <= -overflow
-                        } else if format.infinities {
-                            x >= low - rounding && x <= high + rounding
-                        } else {
-                            x >= low.min(max) - rounding && x <= high.max(-max) + rounding
-                        };
-                        let nearest = if format.infinities { value } else { value.clamp(-max, max) };
-                        let ulp = match x.is_finite() {
-                            true => (x - nearest).abs() / format.ulp_at(value),
-                            false if agrees => 0.0,
-                            false => f64::INFINITY,
-                        };
-                        (agrees, ulp, format!("{value:?} within {:?}", bound + rounding))
-                    }
-                };
-                if !agrees || ulp > found.max_ulp {
-                    let difference = Difference { index, expected, got: show(dtype, bits) };
-                    if !agrees {
-                        found.differing += 1;
-                        found.first.get_or_insert_with(|| difference.clone());
-                    }
-                    if ulp >= found.max_ulp {
-                        found.max_ulp = ulp;
-                        found.worst = Some(difference);
-                    }
+        for (i, j) in (0..product.m).flat_map(|i| (0..product.n).map(move |j| (i, j))) {
+            match product.element(b, i, j, compute.significand == 52) {
+                Exact::Nan => compared.is(f64::NAN),
+                Exact::Infinite { negative } => compared.is(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
+                Exact::Finite { value, magnitudes } => {
+                    let bound = (gamma + own) * magnitudes + k * smallest + value.abs() * power_of_two(-52);
+                    compared.near(value, bound, dtype != dtype.compute());
                 }
-                index += 1;
             }
         }
     }
-    found
+    compared.finish()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The bounds of `docs/numerics.md` section 9 on the error of a product, before it is rounded to
 //! the dtype.
 
+use crate::compare;
 use isobit_hal::{Matmul, Numerics};
 
 /// The unit roundoff of f32.
@@ -9,10 +10,8 @@ const U: f64 = 1.0 / (1 << 24) as f64;
 const SEGMENT: usize = 128;
 const CHAIN: usize = 256;
 
-/// gamma_n.
 fn gamma(n: usize) -> f64 {
-    let nu = n as f64 * U;
-    nu / (1.0 - nu)
+    compare::gamma(n, U)
 }
 
 /// What the bound of block products takes from a segment of a line.

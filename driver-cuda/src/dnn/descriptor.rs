@@ -46,8 +46,14 @@ impl Descriptor {
     }
 
     pub(super) fn set_descriptor(&self, name: Name, value: &Descriptor) -> Result<(), String> {
-        // SAFETY: the element has this type; it is alive, and cuDNN keeps it as long as needed.
-        unsafe { self.set(name, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &[value.0]) }
+        self.set_descriptors(name, std::slice::from_ref(value))
+    }
+
+    pub(super) fn set_descriptors(&self, name: Name, values: &[Descriptor]) -> Result<(), String> {
+        let raw: Vec<_> = values.iter().map(|value| value.0).collect();
+        // SAFETY: the elements have this type; they are alive, and cuDNN keeps them as long as
+        // needed.
+        unsafe { self.set(name, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &raw) }
     }
 
     pub(super) fn finalize(&self) -> Result<(), String> {

@@ -1,6 +1,9 @@
-//! Convolutions by cuDNN.
+//! Convolutions and attention by cuDNN.
 
+mod attention;
+mod convolution;
 mod descriptor;
+mod graph;
 mod plan;
 mod quirks;
 
@@ -10,7 +13,9 @@ use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::cudnn::sys::{self, cudnnStatus_t as Status};
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
+use isobit_kernels::{
+    AttentionProblem, Conv, ConvProblem, FusedAttention, LibraryHandle, LibraryPlans, Scratch, Vendor,
+};
 use parking_lot::Mutex;
 use plan::Plan;
 use std::ffi::CStr;
@@ -26,12 +31,15 @@ pub(crate) struct Dnn {
 #[derive(Debug)]
 struct State {
     handle: sys::cudnnHandle_t,
-    plans: ConvPlans<Plan>,
+    convolutions: LibraryPlans<ConvProblem, Plan>,
+    attentions: LibraryPlans<AttentionProblem, Plan>,
 }
 
 // SAFETY: cuDNN allows any thread to use a handle and its objects, one at a time, which the mutex
 // ensures.
 unsafe impl Send for State {}
+
+pub(crate) use attention::refusal as attention_refusal;
 
 /// The oldest release whose status codes the bindings know.
 const OLDEST: usize = 9_00_00;
@@ -73,7 +81,8 @@ impl LibraryHandle<CudaRuntime> for Dnn {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the out-parameter is a valid pointer.
         check(unsafe { sys::cudnnCreate(&mut handle) }, "creating a handle")?;
-        let state = Mutex::new(State { handle, plans: ConvPlans::default() });
+        let state =
+            Mutex::new(State { handle, convolutions: LibraryPlans::default(), attentions: LibraryPlans::default() });
         let dnn = Self { context: runtime.context().clone(), state };
         dnn.move_to(stream)?;
         Ok(dnn)
@@ -94,15 +103,33 @@ impl Dnn {
         self.context.bind()?;
         let state = &mut *self.state.lock();
         let handle = state.handle;
-        state.plans.convolve(
-            "cuDNN",
-            conv,
-            |problem| quirks::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
-            scratch,
-            // SAFETY: the caller promises valid operands, for which the plan was made; the
-            // workspace has the size that the plan requires.
-            |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
-        )
+        let make = |problem: &ConvProblem| match quirks::mistrust(conv) {
+            Some(why) => Err(why.into()),
+            None => Plan::new(handle, &convolution::graph(problem)?, problem.dtype),
+        };
+        let operands = [conv.src.ptr, conv.kernel.ptr, conv.dst.ptr];
+        // SAFETY: the caller promises valid operands, for which the plan was made; the workspace
+        // has the size that the plan requires.
+        let execute = |plan: &mut Plan, workspace| unsafe { plan.execute(handle, &operands, workspace) };
+        state.convolutions.run("cuDNN", ConvProblem::of(conv), make, scratch, execute)
+    }
+
+    /// # Safety
+    /// See `VendorRuntime::attention`.
+    pub(crate) unsafe fn attention(&self, asked: &FusedAttention, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        self.context.bind()?;
+        let state = &mut *self.state.lock();
+        let handle = state.handle;
+        let make = |problem: &AttentionProblem| Plan::new(handle, &attention::graph(problem)?, problem.dtype);
+        let operands: Vec<_> = [&asked.query, &asked.key, &asked.value, &asked.dst]
+            .into_iter()
+            .chain(&asked.mask)
+            .map(|tensor| tensor.ptr)
+            .chain(asked.lengths.into_iter().flatten())
+            .collect();
+        // SAFETY: as for convolutions.
+        let execute = |plan: &mut Plan, workspace| unsafe { plan.execute(handle, &operands, workspace) };
+        state.attentions.run("cuDNN", AttentionProblem::of(asked), make, scratch, execute)
     }
 }
 
@@ -110,7 +137,8 @@ impl Drop for Dnn {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
-            state.plans.clear();
+            state.convolutions.clear();
+            state.attentions.clear();
             // SAFETY: the handle was created in `new` and is destroyed once, after the objects made
             // with it; destroying it waits for its work.
             check(unsafe { sys::cudnnDestroy(state.handle) }, "destroying the handle")

@@ -1,14 +1,13 @@
-//! Builds a convolution as a graph with one operation, and selects the first of cuDNN's engines
-//! that satisfies the numerics contract.
+//! Selects the first of cuDNN's engines for a graph that satisfies the numerics contract.
 
 use super::descriptor::Descriptor;
+use super::graph::Graph;
 use cudarc::cudnn::sys::{
     self, cudnnBackendAttributeName_t::*, cudnnBackendAttributeType_t::*, cudnnBackendDescriptorType_t::*,
-    cudnnBackendHeurMode_t as Heuristic, cudnnBackendNumericalNote_t as Note, cudnnConvolutionMode_t as Mode,
-    cudnnDataType_t as DataType, cudnnStatus_t as Status,
+    cudnnBackendHeurMode_t as Heuristic, cudnnBackendNumericalNote_t as Note, cudnnStatus_t as Status,
 };
 use isobit_hal::DType;
-use isobit_kernels::{ConvOperand, ConvPlan, ConvProblem, DevicePtr};
+use isobit_kernels::{DevicePtr, LibraryPlan};
 use std::ffi::c_void;
 
 /// The maximum workspace size: a plan that needs more is not worth the memory.
@@ -16,17 +15,17 @@ const MOST_WORKSPACE: i64 = 4 << 30;
 /// The maximum number of engines to request from one heuristic.
 const ENGINES: usize = 64;
 
-/// The ids of the operands in a graph: source, kernel, destination.
-const IDS: [i64; 3] = [1, 2, 3];
-
 /// An execution plan.
 #[derive(Debug)]
 pub(super) struct Plan {
     plan: Descriptor,
     workspace_bytes: usize,
+    /// The ids of the operands and then of the numbers, whose bits are beside.
+    ids: Vec<i64>,
+    numbers: Vec<u32>,
 }
 
-impl ConvPlan for Plan {
+impl LibraryPlan for Plan {
     fn workspace_bytes(&self) -> usize {
         self.workspace_bytes
     }
@@ -34,11 +33,11 @@ impl ConvPlan for Plan {
 
 impl Plan {
     /// Asks each heuristic once; nothing is timed.
-    pub(super) fn new(handle: sys::cudnnHandle_t, problem: &ConvProblem) -> Result<Self, String> {
-        let graph = graph(handle, problem)?;
+    pub(super) fn new(handle: sys::cudnnHandle_t, graph: &Graph, dtype: DType) -> Result<Self, String> {
+        let described = graph.finish(handle)?;
         let mut why = "has no engine for it".to_string();
         for heuristic in [Heuristic::CUDNN_HEUR_MODE_A, Heuristic::CUDNN_HEUR_MODE_FALLBACK] {
-            let configs = match configurations(&graph, heuristic) {
+            let configs = match configurations(&described, heuristic) {
                 Ok(configs) => configs,
                 Err(e) => {
                     why = e;
@@ -46,7 +45,7 @@ impl Plan {
                 }
             };
             for config in configs {
-                match is_precise(&config, problem.dtype).and_then(|precise| Self::of(handle, &config, precise)) {
+                match is_precise(&config, dtype).and_then(|precise| Self::of(handle, graph, &config, precise)) {
                     Ok(plan) => return Ok(plan),
                     Err(e) => why = e,
                 }
@@ -55,7 +54,7 @@ impl Plan {
         Err(why)
     }
 
-    fn of(handle: sys::cudnnHandle_t, config: &Descriptor, precise: bool) -> Result<Self, String> {
+    fn of(handle: sys::cudnnHandle_t, graph: &Graph, config: &Descriptor, precise: bool) -> Result<Self, String> {
         if !precise {
             return Err("has only engines that round more than the contract allows".into());
         }
@@ -70,23 +69,27 @@ impl Plan {
         if bytes[0] > MOST_WORKSPACE {
             return Err(format!("has only engines that need a workspace of {} bytes", bytes[0]));
         }
-        Ok(Self { plan, workspace_bytes: usize::try_from(bytes[0]).unwrap_or_default() })
+        let ids = graph.operands.iter().copied().chain(graph.numbers.iter().map(|&(id, _)| id)).collect();
+        let numbers = graph.numbers.iter().map(|&(_, bits)| bits).collect();
+        Ok(Self { plan, workspace_bytes: usize::try_from(bytes[0]).unwrap_or_default(), ids, numbers })
     }
 
-    /// Enqueues the convolution on the handle's stream.
+    /// Enqueues the graph on the handle's stream, with the operands in the order in which they were
+    /// added.
     ///
     /// # Safety
-    /// The operands' addresses satisfy `VendorRuntime::conv`, and the workspace has the size that
-    /// the plan requires.
+    /// There are as many operands as in the graph, with addresses of as many elements, and the
+    /// workspace has the size that the plan requires.
     pub(super) unsafe fn execute(
         &self,
         handle: sys::cudnnHandle_t,
-        operands: [DevicePtr; 3],
+        operands: &[DevicePtr],
         workspace: DevicePtr,
     ) -> Result<(), String> {
         let pack = Descriptor::new(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)?;
-        let pointers = operands.map(|p| p.0 as *mut c_void);
-        pack.set_ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, &IDS)?;
+        let numbers = self.numbers.iter().map(|bits| std::ptr::from_ref(bits).cast_mut().cast::<c_void>());
+        let pointers: Vec<_> = operands.iter().map(|p| p.0 as *mut c_void).chain(numbers).collect();
+        pack.set_ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, &self.ids)?;
         // SAFETY: these are the types of the attributes.
         unsafe {
             pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, &pointers)?;
@@ -96,98 +99,9 @@ impl Plan {
         // SAFETY: the caller promises valid addresses; the plan was made with this handle.
         match unsafe { sys::cudnnBackendExecute(handle, self.plan.raw(), pack.raw()) } {
             Status::CUDNN_STATUS_SUCCESS => Ok(()),
-            status => Err(format!("fails to convolve: {}", super::text_of(status))),
+            status => Err(format!("fails to run its plan: {}", super::text_of(status))),
         }
     }
-}
-
-/// Returns the dtype of elements and that of sums.
-fn data_types(dtype: DType) -> Result<[DataType; 2], String> {
-    Ok(match dtype {
-        DType::F16 => [DataType::CUDNN_DATA_HALF, DataType::CUDNN_DATA_FLOAT],
-        DType::BF16 => [DataType::CUDNN_DATA_BFLOAT16, DataType::CUDNN_DATA_FLOAT],
-        DType::F32 => [DataType::CUDNN_DATA_FLOAT; 2],
-        DType::F64 => [DataType::CUDNN_DATA_DOUBLE; 2],
-        other => return Err(format!("is not used for {other}")),
-    })
-}
-
-fn tensor(id: i64, data: DataType, operand: &ConvOperand) -> Result<Descriptor, String> {
-    let tensor = Descriptor::new(CUDNN_BACKEND_TENSOR_DESCRIPTOR)?;
-    // SAFETY: this is the type of the attribute.
-    unsafe { tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &[data])? };
-    tensor.set_ints(CUDNN_ATTR_TENSOR_DIMENSIONS, &operand.dims.map(i64::from))?;
-    tensor.set_ints(CUDNN_ATTR_TENSOR_STRIDES, &operand.strides.map(i64::from))?;
-    tensor.set_ints(CUDNN_ATTR_TENSOR_UNIQUE_ID, &[id])?;
-    tensor.set_ints(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, &[operand.alignment.into()])?;
-    tensor.finalize()?;
-    Ok(tensor)
-}
-
-/// Builds the convolution as a graph with one operation. The groups follow from the channels of the
-/// operands.
-fn graph(handle: sys::cudnnHandle_t, problem: &ConvProblem) -> Result<Descriptor, String> {
-    let [data, sums] = data_types(problem.dtype)?;
-    let conv = Descriptor::new(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)?;
-    let spatial = problem.stride.len() as i64;
-    // SAFETY: these are the types of the attributes.
-    unsafe {
-        conv.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &[sums])?;
-        let mode = [Mode::CUDNN_CROSS_CORRELATION];
-        conv.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode)?;
-    }
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, &[spatial])?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &problem.padding.map(i64::from))?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, &problem.padding.map(i64::from))?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, &problem.stride.map(i64::from))?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_DILATIONS, &problem.dilation.map(i64::from))?;
-    conv.finalize()?;
-
-    let [src, kernel, dst] = [problem.src, problem.kernel, problem.dst];
-    let [src, kernel, dst] = [tensor(IDS[0], data, &src)?, tensor(IDS[1], data, &kernel)?, tensor(IDS[2], data, &dst)?];
-    let (kind, [from, weights, to, description, alpha, beta]) = if problem.transposed {
-        let names = [
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
-        ];
-        (CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, names)
-    } else {
-        let names = [
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
-        ];
-        (CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, names)
-    };
-    let operation = Descriptor::new(kind)?;
-    for (name, value) in [(from, &src), (weights, &kernel), (to, &dst), (description, &conv)] {
-        operation.set_descriptor(name, value)?;
-    }
-    // SAFETY: these are the types of the attributes; factors have the type of the sums.
-    unsafe {
-        if sums == DataType::CUDNN_DATA_DOUBLE {
-            operation.set(alpha, CUDNN_TYPE_DOUBLE, &[1f64])?;
-            operation.set(beta, CUDNN_TYPE_DOUBLE, &[0f64])?;
-        } else {
-            operation.set(alpha, CUDNN_TYPE_FLOAT, &[1f32])?;
-            operation.set(beta, CUDNN_TYPE_FLOAT, &[0f32])?;
-        }
-    }
-    operation.finalize()?;
-
-    let graph = Descriptor::new(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)?;
-    graph.set_descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, &operation)?;
-    // SAFETY: this is the type of the attribute.
-    unsafe { graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &[handle])? };
-    graph.finalize()?;
-    Ok(graph)
 }
 
 /// Returns engines with their settings, in cuDNN's order of expected speed.

@@ -8,7 +8,7 @@ use crate::library::MIOPEN;
 use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
+use isobit_kernels::{Conv, ConvProblem, LibraryHandle, LibraryPlans, Scratch, Vendor};
 use miopen_sys::*;
 use parking_lot::Mutex;
 use plan::Plan;
@@ -25,7 +25,7 @@ pub(crate) struct Dnn {
 #[derive(Debug)]
 struct State {
     handle: miopenHandle_t,
-    plans: ConvPlans<Plan>,
+    plans: LibraryPlans<ConvProblem, Plan>,
 }
 
 // SAFETY: MIOpen allows any thread to use a handle and its objects, one at a time, which the mutex
@@ -68,7 +68,7 @@ impl LibraryHandle<RocmRuntime> for Dnn {
         // is moved or destroyed.
         let status = unsafe { (library.miopenCreateWithStream)(&mut handle, stream.raw()) };
         check(library, status, "creating a handle")?;
-        let state = Mutex::new(State { handle, plans: ConvPlans::default() });
+        let state = Mutex::new(State { handle, plans: LibraryPlans::default() });
         Ok(Self { context: runtime.context().clone(), library, state })
     }
 
@@ -87,14 +87,15 @@ impl Dnn {
         self.context.bind()?;
         let state = &mut *self.state.lock();
         let handle = state.handle;
-        state.plans.convolve(
+        let operands = [conv.src.ptr, conv.kernel.ptr, conv.dst.ptr];
+        state.plans.run(
             "MIOpen",
-            conv,
+            ConvProblem::of(conv),
             |problem| Plan::new(self.library, handle, problem),
             scratch,
             // SAFETY: the caller promises valid operands, for which the plan was made; the
             // workspace has the size that the plan requires.
-            |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
+            |plan, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )
     }
 }

@@ -4,7 +4,7 @@
 
 use super::text_of;
 use isobit_hal::DType;
-use isobit_kernels::{ConvOperand, ConvPlan, ConvProblem, DevicePtr};
+use isobit_kernels::{ConvProblem, DevicePtr, DnnOperand, LibraryPlan};
 use miopen_sys::*;
 use std::ffi::c_void;
 
@@ -39,7 +39,7 @@ fn data_type(dtype: DType) -> Result<miopenDataType_t, String> {
     }
 }
 
-impl ConvPlan for Plan {
+impl LibraryPlan for Plan {
     fn workspace_bytes(&self) -> usize {
         self.solution.workspace_size
     }
@@ -48,7 +48,7 @@ impl ConvPlan for Plan {
 impl Plan {
     pub(super) fn new(library: &'static Miopen, handle: miopenHandle_t, problem: &ConvProblem) -> Result<Self, String> {
         let data = data_type(problem.dtype)?;
-        if ![problem.src, problem.kernel, problem.dst].iter().all(ConvOperand::is_packed) {
+        if ![problem.src, problem.kernel, problem.dst].iter().all(DnnOperand::is_packed) {
             return Err("only supports contiguous operands".into());
         }
         let mut plan = Self {
@@ -167,7 +167,7 @@ struct Tensor {
 }
 
 impl Tensor {
-    fn new(library: &'static Miopen, data: miopenDataType_t, operand: &ConvOperand) -> Result<Self, String> {
+    fn new(library: &'static Miopen, data: miopenDataType_t, operand: &DnnOperand) -> Result<Self, String> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the out-parameter is a valid pointer.
         let made = unsafe { (library.miopenCreateTensorDescriptor)(&mut raw) };

@@ -1,5 +1,7 @@
 //! Parameters of attention.
 
+use crate::Numerics;
+
 /// Attention: for each query, the average of the values with the weights `softmax(query key^T *
 /// scale)`. As PyTorch's `scaled_dot_product_attention`, with the windows, the soft-cap and the
 /// lengths of FlashAttention.
@@ -45,6 +47,9 @@ pub struct Attention {
     /// Whether each batch entry has its own number of keys. Keys after these do not count, whatever
     /// they are; a length beyond n counts as n.
     pub has_lengths: bool,
+    /// Who computes it; `None` uses the device's default. [`Numerics::Vendor`] is cuDNN, for f16
+    /// and bf16; all other attention is portable, and so is that of f32 with any numerics.
+    pub numerics: Option<Numerics>,
 }
 
 impl Attention {
@@ -60,6 +65,7 @@ impl Attention {
             softcap: None,
             has_mask: false,
             has_lengths: false,
+            numerics: None,
         }
     }
 
@@ -91,6 +97,12 @@ impl Attention {
     pub const fn with_inputs(mut self, mask: bool, lengths: bool) -> Self {
         self.has_mask = mask;
         self.has_lengths = lengths;
+        self
+    }
+
+    /// Sets the numerics.
+    pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
+        self.numerics = Some(numerics);
         self
     }
 

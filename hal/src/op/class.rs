@@ -77,7 +77,15 @@ impl Op {
                 | Op::ConvTranspose2d(_)
                 | Op::RandUniform(_)
                 | Op::RandNormal(_)
+                | Op::ScaledDotProductAttention(_)
         )
+    }
+
+    /// Whether a vendor library computes the operation for these dtypes, if the numerics are
+    /// [`Numerics::Vendor`]. No library has attention of f32.
+    const fn has_vendor_of(&self, dtypes: &[DType]) -> bool {
+        let is_attention = matches!(self, Op::ScaledDotProductAttention(_));
+        self.has_vendor() && !(is_attention && matches!(dtypes.first(), Some(DType::F32)))
     }
 
     /// Whether the operation sums [block products](Numerics::Block) for dtypes that have them.
@@ -103,7 +111,7 @@ impl Op {
     /// the parameters name no numerics, returns the class of the portable kernel.
     pub fn class(&self, dtypes: &[DType]) -> Class {
         let float = dtypes.first().is_some_and(|d| d.is_float());
-        if self.has_vendor() && self.numerics() == Some(Numerics::Vendor) {
+        if self.has_vendor_of(dtypes) && self.numerics() == Some(Numerics::Vendor) {
             return Class::Vendor;
         }
         match self {

@@ -437,6 +437,7 @@ impl Op {
             Op::ConvTranspose2d(op) => op.numerics,
             Op::RandUniform(op) => op.numerics,
             Op::RandNormal(op) => op.numerics,
+            Op::ScaledDotProductAttention(op) => op.numerics,
             Op::QMatmul(op) | Op::QMatmulId(op) if op.activations == QActivations::Float => op.numerics,
             _ => None,
         }
@@ -452,6 +453,7 @@ impl Op {
             Op::ConvTranspose2d(op) => op.numerics = numerics,
             Op::RandUniform(op) => op.numerics = numerics,
             Op::RandNormal(op) => op.numerics = numerics,
+            Op::ScaledDotProductAttention(op) => op.numerics = numerics,
             Op::QMatmul(op) | Op::QMatmulId(op) if op.activations == QActivations::Float => op.numerics = numerics,
             _ => {}
         }

@@ -48,9 +48,21 @@ fn a_choice_of_numerics_is_kept_where_there_is_one() {
         for &numerics in Numerics::ALL {
             let chosen = op.clone().with_numerics(Some(numerics));
             assert_eq!(chosen.numerics().is_some(), op.has_numerics(), "{op}");
-            let vendor = chosen.class(&[DType::F32; 4]) == Class::Vendor;
+            let vendor = chosen.class(&[DType::F16; 4]) == Class::Vendor;
             assert_eq!(vendor, op.has_vendor() && numerics == Numerics::Vendor, "{op}");
         }
+    }
+}
+
+#[test]
+fn no_library_has_attention_of_f32() {
+    let vendor = Attention::new().with_numerics(Numerics::Vendor).causal().with_inputs(true, true);
+    assert_eq!(vendor.numerics, Some(Numerics::Vendor));
+    let class = |op, dtype| Op::ScaledDotProductAttention(op).class(&[dtype; 6]);
+    assert_eq!([DType::F16, DType::BF16].map(|dtype| class(vendor, dtype)), [Class::Vendor; 2]);
+    assert_eq!(class(vendor, DType::F32), Class::Defined);
+    for other in [Attention::new(), vendor.with_numerics(Numerics::Portable), vendor.with_numerics(Numerics::Block)] {
+        assert_eq!(DType::ALL.iter().filter(|&&dtype| class(other, dtype) != Class::Defined).count(), 0, "{other:?}");
     }
 }
 

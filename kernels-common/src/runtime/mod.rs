@@ -12,7 +12,9 @@ pub use graph::{GraphRuntime, RawGraph, RawGraphExec};
 pub use memory::{DevicePtr, MemoryRuntime, PeerRuntime, PinnedRuntime};
 pub use module::{CompilerRuntime, ModuleRuntime};
 pub use stream::{EventRuntime, StreamRuntime};
-pub use vendor::{Conv, Distribution, Gemm, Matrix, Random, RangeLibrary, Scratch, Tensor4, Vendor, VendorRuntime};
+pub use vendor::{
+    Conv, Distribution, FusedAttention, Gemm, Matrix, Random, RangeLibrary, Scratch, Tensor4, Vendor, VendorRuntime,
+};
 
 use crate::code::target::Target;
 use isobit_hal::{DeviceInfo, Limits, Result};

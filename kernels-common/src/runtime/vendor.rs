@@ -37,8 +37,8 @@ pub struct Gemm {
     pub c: Matrix,
 }
 
-/// One operand of a convolution by a vendor library. Strides are in elements; dimensions are `[n,
-/// c, h, w]`, or those of a kernel.
+/// An operand of a convolution or of attention by a vendor library. Strides are in elements;
+/// dimensions are `[n, c, h, w]`, or those of a kernel, or `[batch, heads, tokens, d]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tensor4 {
     /// The address of the first element.
@@ -72,6 +72,36 @@ pub struct Conv {
     pub dilation: [usize; 2],
     /// The number of channel groups.
     pub groups: usize,
+}
+
+/// Attention by a vendor library, as [`isobit_hal::Attention`] defines it. No dimension is 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FusedAttention {
+    /// The dtype of all operands but lengths: f16 or bf16.
+    pub dtype: DType,
+    /// The queries, `[batch, heads, m, d]`.
+    pub query: Tensor4,
+    /// The keys, `[batch, kv_heads, n, d]`.
+    pub key: Tensor4,
+    /// The values, `[batch, kv_heads, n, d]`.
+    pub value: Tensor4,
+    /// What is added to the scores: `[batch, heads, m, n]`, with the size 1 where it repeats
+    /// elements.
+    pub mask: Option<Tensor4>,
+    /// The result, `[batch, heads, m, d]`.
+    pub dst: Tensor4,
+    /// For each batch entry, m and the number of its keys, which is at most n: two contiguous
+    /// arrays of u32. `None` if all have n.
+    pub lengths: Option<[DevicePtr; 2]>,
+    /// What products of queries and keys are multiplied by.
+    pub scale: f32,
+    /// The soft-cap of the scores.
+    pub softcap: Option<f32>,
+    /// How many keys before its own a query sees; `None` if that hides none.
+    pub window_size_left: Option<usize>,
+    /// How many keys after its own a query sees; `None` if that hides none. If there are no
+    /// lengths, the first query sees a key.
+    pub window_size_right: Option<usize>,
 }
 
 /// The distribution of a vendor library's random numbers.
@@ -186,6 +216,29 @@ pub trait VendorRuntime: StreamRuntime {
     /// Same as [`gemm`](Self::gemm).
     unsafe fn conv(&self, _stream: &Self::Stream, _problem: &Conv, _scratch: &mut Scratch<'_>) -> Result<Vendor> {
         Ok(Vendor::Declined("this driver has no vendor library for convolutions".into()))
+    }
+
+    /// Returns why the vendor's library has no attention of these sizes and parameters; `None` if
+    /// it may have. Asked before operands are prepared, of which only the sizes are known then.
+    fn attention_refusal(&self, _problem: &FusedAttention) -> Option<String> {
+        Some("this driver has no vendor library for attention".into())
+    }
+
+    /// Enqueues attention by the vendor's library, with workspaces from `scratch`.
+    ///
+    /// # Safety
+    /// Every element that the problem describes is allocated, lengths are as the problem says, and
+    /// the result overlaps neither itself nor its inputs.
+    ///
+    /// # Errors
+    /// Same as [`gemm`](Self::gemm).
+    unsafe fn attention(
+        &self,
+        _stream: &Self::Stream,
+        problem: &FusedAttention,
+        _scratch: &mut Scratch<'_>,
+    ) -> Result<Vendor> {
+        Ok(Vendor::Declined(self.attention_refusal(problem).unwrap_or_default()))
     }
 
     /// Enqueues the generation of random numbers by the vendor's library.

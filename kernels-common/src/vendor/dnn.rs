@@ -1,13 +1,12 @@
-//! Convolutions as the deep-learning libraries of both vendors take them, and the cache of their
-//! plans. A library takes milliseconds to choose an algorithm, so it is asked once per problem.
+//! Convolutions and attention as the deep-learning libraries of both vendors take them: without
+//! addresses, so that problems that one plan solves are equal.
 
-use crate::runtime::{Conv, DevicePtr, Scratch, Tensor4, Vendor};
-use isobit_hal::{DType, ErrorKind, Result};
-use std::collections::HashMap;
+use crate::runtime::{Conv, FusedAttention, Tensor4};
+use isobit_hal::DType;
 
-/// One operand of a plan.
+/// An operand of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ConvOperand {
+pub struct DnnOperand {
     /// The size of each dimension.
     pub dims: [i32; 4],
     /// The stride along each dimension, in elements.
@@ -25,12 +24,12 @@ pub struct ConvProblem {
     /// with respect to its input.
     pub transposed: bool,
     /// The input, `[n, c_in, h, w]`.
-    pub src: ConvOperand,
+    pub src: DnnOperand,
     /// The kernel, `[c_out, c_in / groups, kh, kw]`, or `[c_in, c_out / groups, kh, kw]` if
     /// transposed, which is the kernel of the convolution that it transposes.
-    pub kernel: ConvOperand,
+    pub kernel: DnnOperand,
     /// The output, `[n, c_out, h_out, w_out]`.
-    pub dst: ConvOperand,
+    pub dst: DnnOperand,
     /// The stride along h and w.
     pub stride: [i32; 2],
     /// The padding along h and w.
@@ -53,7 +52,7 @@ fn all_small<const N: usize>(values: [usize; N]) -> Result<[i32; N], String> {
     Ok(small_values)
 }
 
-impl ConvOperand {
+impl DnnOperand {
     fn of(tensor: &Tensor4) -> Result<Self, String> {
         let Tensor4 { ptr, dims, mut strides } = *tensor;
         if dims.iter().zip(strides).any(|(&size, stride)| size > 1 && stride == 0) {
@@ -89,9 +88,9 @@ impl ConvProblem {
         Ok(Self {
             dtype: conv.dtype,
             transposed: conv.transposed,
-            src: ConvOperand::of(&conv.src)?,
-            kernel: ConvOperand::of(&conv.kernel)?,
-            dst: ConvOperand::of(&conv.dst)?,
+            src: DnnOperand::of(&conv.src)?,
+            kernel: DnnOperand::of(&conv.kernel)?,
+            dst: DnnOperand::of(&conv.dst)?,
             stride: all_small(conv.stride)?,
             padding: all_small(conv.padding)?,
             dilation: all_small(conv.dilation)?,
@@ -100,133 +99,59 @@ impl ConvProblem {
     }
 }
 
-/// The maximum number of cached plans; above it, the least recently used one is dropped.
-const MOST_PLANS: usize = 1024;
-
-/// A library's plan for one problem.
-///
-/// ```
-/// use isobit_kernels::ConvPlan;
-///
-/// /// The algorithm that the library chose, as the number by which it is called.
-/// struct Plan {
-///     algorithm: i32,
-///     workspace: usize,
-/// }
-///
-/// impl ConvPlan for Plan {
-///     fn workspace_bytes(&self) -> usize {
-///         self.workspace
-///     }
-/// }
-///
-/// assert_eq!(Plan { algorithm: 1, workspace: 4096 }.workspace_bytes(), 4096);
-/// ```
-pub trait ConvPlan {
-    /// Returns the size of its workspace in bytes.
-    fn workspace_bytes(&self) -> usize;
+/// The key of a plan: everything in a [`FusedAttention`] except the addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttentionProblem {
+    /// The dtype of all operands but lengths.
+    pub dtype: DType,
+    /// The queries, `[batch, heads, m, d]`.
+    pub query: DnnOperand,
+    /// The keys, `[batch, kv_heads, n, d]`.
+    pub key: DnnOperand,
+    /// The values, `[batch, kv_heads, n, d]`.
+    pub value: DnnOperand,
+    /// The mask, with the size 1 where it repeats elements.
+    pub mask: Option<DnnOperand>,
+    /// The result, `[batch, heads, m, d]`.
+    pub dst: DnnOperand,
+    /// Whether each batch entry has its own number of keys.
+    pub has_lengths: bool,
+    /// The bits of the scale.
+    pub scale: u32,
+    /// The bits of the soft-cap.
+    pub softcap: Option<u32>,
+    /// How many keys before its own a query sees.
+    pub window_size_left: Option<i32>,
+    /// How many keys after its own a query sees.
+    pub window_size_right: Option<i32>,
 }
 
-/// The plans that were made with one handle.
-#[derive(Debug)]
-pub struct ConvPlans<P> {
-    plans: HashMap<ConvProblem, Kept<P>>,
-    uses: u64,
-}
-
-#[derive(Debug)]
-struct Kept<P> {
-    plan: Result<P, String>,
-    last_used: u64,
-}
-
-impl<P> Default for ConvPlans<P> {
-    fn default() -> Self {
-        Self { plans: HashMap::new(), uses: 0 }
-    }
-}
-
-impl<P: ConvPlan> ConvPlans<P> {
-    /// Runs a convolution by its plan, which `make` creates on first use. `execute` receives the
-    /// addresses of source, kernel and destination, and of a workspace from `scratch`, which is
-    /// null if the plan needs none. If the library cannot do it, returns `Declined` with `library`
-    /// and the reason.
-    ///
-    /// Libraries choose algorithms by heuristics and not by measurement, so making a plan runs
-    /// nothing on the device and is allowed during a capture.
-    ///
+impl AttentionProblem {
     /// # Errors
-    /// Returns the error of `scratch`, except for `OutOfMemory`, for which the result is
-    /// `Declined`.
-    pub fn convolve(
-        &mut self,
-        library: &str,
-        conv: &Conv,
-        make: impl FnOnce(&ConvProblem) -> Result<P, String>,
-        scratch: &mut Scratch<'_>,
-        execute: impl FnOnce(&mut P, [DevicePtr; 3], DevicePtr) -> Result<(), String>,
-    ) -> Result<Vendor> {
-        let declined = |why: String| Ok(Vendor::Declined(format!("{library} {why}")));
-        let problem = match ConvProblem::of(conv) {
-            Ok(problem) => problem,
-            Err(why) => return declined(why),
-        };
-        let plan = match self.plan(&problem, || make(&problem)) {
-            Ok(plan) => plan,
-            Err(why) => return declined(why),
-        };
-        let workspace = match plan.workspace_bytes() {
-            0 => DevicePtr(0),
-            bytes => match scratch(bytes) {
-                Ok(workspace) => workspace,
-                Err(e) if e.kind() == ErrorKind::OutOfMemory => {
-                    return declined(format!("needs a workspace of {bytes} bytes: {e}"));
-                }
-                Err(e) => return Err(e),
-            },
-        };
-        match execute(plan, [conv.src.ptr, conv.kernel.ptr, conv.dst.ptr], workspace) {
-            Ok(()) => Ok(Vendor::Done),
-            Err(why) => {
-                self.give_up(&problem, why.clone());
-                declined(why)
-            }
-        }
-    }
-}
-
-impl<P> ConvPlans<P> {
-    /// Returns the plan for a problem, which is made on first use, or the cached reason why there
-    /// is none.
-    ///
-    /// # Errors
-    /// Returns the error of `make`.
-    fn plan(&mut self, problem: &ConvProblem, make: impl FnOnce() -> Result<P, String>) -> Result<&mut P, String> {
-        self.uses += 1;
-        if self.plans.len() >= MOST_PLANS && !self.plans.contains_key(problem) {
-            let oldest = self.plans.iter().min_by_key(|(_, kept)| kept.last_used).map(|(problem, _)| *problem);
-            oldest.map(|problem| self.plans.remove(&problem));
-        }
-        let kept = self.plans.entry(*problem).or_insert_with(|| Kept { plan: make(), last_used: 0 });
-        kept.last_used = self.uses;
-        kept.plan.as_mut().map_err(|why| why.clone())
-    }
-
-    /// Marks a plan as never to be used again, because running it failed.
-    fn give_up(&mut self, problem: &ConvProblem, why: String) {
-        self.plans.insert(*problem, Kept { plan: Err(why), last_used: self.uses });
-    }
-
-    /// Drops all plans. Called before the handle that they were made with is destroyed.
-    pub fn clear(&mut self) {
-        self.plans.clear();
+    /// Returns a human-readable reason, to follow the library's name, if no library supports the
+    /// attention.
+    pub fn of(attention: &FusedAttention) -> Result<Self, String> {
+        let side = |size: Option<usize>| size.map(small).transpose();
+        Ok(Self {
+            dtype: attention.dtype,
+            query: DnnOperand::of(&attention.query)?,
+            key: DnnOperand::of(&attention.key)?,
+            value: DnnOperand::of(&attention.value)?,
+            mask: attention.mask.as_ref().map(DnnOperand::of).transpose()?,
+            dst: DnnOperand::of(&attention.dst)?,
+            has_lengths: attention.lengths.is_some(),
+            scale: attention.scale.to_bits(),
+            softcap: attention.softcap.map(f32::to_bits),
+            window_size_left: side(attention.window_size_left)?,
+            window_size_right: side(attention.window_size_right)?,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobit_hal::{Error, ErrorKind};
+    use crate::runtime::DevicePtr;
 
     fn tensor(ptr: u64, dims: [usize; 4], strides: [usize; 4]) -> Tensor4 {
         Tensor4 { ptr: DevicePtr(ptr), dims, strides }
@@ -257,85 +182,44 @@ mod tests {
     }
 
     #[test]
+    fn problems_that_differ_in_dtype_alone_have_plans_of_their_own() {
+        let of = |dtype| ConvProblem::of(&Conv { dtype, ..conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1])) }).unwrap();
+        assert_ne!(of(DType::F16), of(DType::BF16));
+        let all = tensor(256, [1, 2, 4, 8], [64, 32, 8, 1]);
+        let attention = FusedAttention {
+            dtype: DType::F16,
+            query: all,
+            key: all,
+            value: all,
+            mask: None,
+            dst: all,
+            lengths: None,
+            scale: 1.0,
+            softcap: None,
+            window_size_left: None,
+            window_size_right: None,
+        };
+        let of = |asked: FusedAttention| AttentionProblem::of(&asked).unwrap();
+        let plain = of(attention);
+        assert_eq!(of(FusedAttention { query: Tensor4 { ptr: DevicePtr(512), ..all }, ..attention }), plain);
+        for other in [
+            FusedAttention { dtype: DType::BF16, ..attention },
+            FusedAttention { mask: Some(all), ..attention },
+            FusedAttention { lengths: Some([DevicePtr(512); 2]), ..attention },
+            FusedAttention { scale: 0.5, ..attention },
+            FusedAttention { softcap: Some(1.0), ..attention },
+            FusedAttention { window_size_left: Some(1), ..attention },
+            FusedAttention { window_size_right: Some(0), ..attention },
+        ] {
+            assert_ne!(of(other), plain, "{other:?}");
+        }
+    }
+
+    #[test]
     fn what_no_library_takes_is_said() {
         let of = |dims, strides| ConvProblem::of(&conv(tensor(256, dims, strides)));
         assert!(of([2, 2, 1, 9], [0, 9, 9, 1]).unwrap_err().contains("repeat"));
         assert!(of([2, 2, 1, 1 << 31], [1 << 33, 1 << 32, 1 << 31, 1]).unwrap_err().contains("2^31"));
         assert!(of([4, 2, 1, 1 << 29], [1 << 30, 1 << 29, 1 << 29, 1]).unwrap_err().contains("2^31"), "the extent");
-    }
-
-    #[test]
-    fn a_plan_is_made_once_and_the_longest_unused_goes() {
-        let problem = |w: usize| ConvProblem::of(&conv(tensor(256, [1, 2, 1, w], [2 * w, w, w, 1]))).unwrap();
-        let mut plans = ConvPlans::default();
-        for w in 1..=MOST_PLANS {
-            assert_eq!(plans.plan(&problem(w), || Ok(w)).copied(), Ok(w));
-        }
-        assert_eq!(plans.plan(&problem(1), || unreachable!("it is kept")).copied(), Ok(1));
-        assert!(plans.plan(&problem(5000), || Err("no".into())).is_err());
-        assert_eq!(plans.plan(&problem(5000), || Ok(7)).copied(), Err("no".into()), "a refusal is remembered");
-        assert_eq!(plans.plan(&problem(1), || unreachable!("it was used")).copied(), Ok(1));
-        assert_eq!(plans.plan(&problem(2), || Ok(9)).copied(), Ok(9), "it was the longest unused");
-        plans.give_up(&problem(1), "it failed".into());
-        assert!(plans.plan(&problem(1), || Ok(1)).is_err());
-    }
-
-    #[test]
-    fn problems_that_differ_in_dtype_alone_have_plans_of_their_own() {
-        let problem = ConvProblem::of(&conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1]))).unwrap();
-        let mut plans = ConvPlans::default();
-        for (i, dtype) in [DType::F16, DType::BF16, DType::F32].into_iter().enumerate() {
-            assert_eq!(plans.plan(&ConvProblem { dtype, ..problem }, || Ok(i)).copied(), Ok(i), "{dtype}");
-        }
-    }
-
-    #[derive(Debug)]
-    struct Wants(usize);
-
-    impl ConvPlan for Wants {
-        fn workspace_bytes(&self) -> usize {
-            self.0
-        }
-    }
-
-    #[test]
-    fn a_plan_works_in_memory_of_the_size_that_it_wants() {
-        let (asked, mut plans) = (conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1])), ConvPlans::default());
-        for bytes in [0, 4096] {
-            plans.clear();
-            let mut given = None;
-            let mut scratch = |n| {
-                given = Some(n);
-                Ok(DevicePtr(8192))
-            };
-            let execute = |plan: &mut Wants, operands: [DevicePtr; 3], memory: DevicePtr| {
-                assert_eq!(operands, [256, 512, 1024].map(DevicePtr));
-                assert_eq!((plan.0, memory.0), (bytes, if bytes == 0 { 0 } else { 8192 }));
-                Ok(())
-            };
-            let done = plans.convolve("It", &asked, |_| Ok(Wants(bytes)), &mut scratch, execute);
-            assert_eq!(done.unwrap(), Vendor::Done);
-            assert_eq!(given, (bytes > 0).then_some(bytes));
-        }
-    }
-
-    #[test]
-    fn where_memory_is_short_the_library_declines_and_keeps_the_plan() {
-        let (asked, mut plans) = (conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1])), ConvPlans::default());
-        let mut with = |kind| {
-            let mut scratch = |_| Err(Error::new(kind, "short"));
-            plans.convolve("It", &asked, |_| Ok(Wants(1)), &mut scratch, |_, _, _| unreachable!("it has no memory"))
-        };
-        assert_eq!(
-            with(ErrorKind::OutOfMemory).unwrap(),
-            Vendor::Declined("It needs a workspace of 1 bytes: short".into())
-        );
-        assert_eq!(with(ErrorKind::CaptureViolation).unwrap_err().kind(), ErrorKind::CaptureViolation);
-        let mut scratch = |_| Ok(DevicePtr(512));
-        let fails =
-            plans.convolve("It", &asked, |_| unreachable!("it is kept"), &mut scratch, |_, _, _| Err("fails".into()));
-        assert_eq!(fails.unwrap(), Vendor::Declined("It fails".into()));
-        let again = plans.convolve("It", &asked, |_| unreachable!("it was given up"), &mut scratch, |_, _, _| Ok(()));
-        assert_eq!(again.unwrap(), Vendor::Declined("It fails".into()));
     }
 }

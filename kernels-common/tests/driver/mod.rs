@@ -17,6 +17,7 @@ mod quantized_blocks;
 mod runtime;
 mod streams;
 mod unit_self_test;
+mod vendor_attention;
 
 use super::{Device, Storage};
 use isobit_hal::{

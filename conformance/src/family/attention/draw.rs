@@ -1,10 +1,11 @@
 //! Shapes, parameters and layouts.
 
-use super::{Role, attention};
+use super::{Role, attention, vendor};
 use crate::case::{LayoutKind, LayoutSpec};
 use crate::cells::Cell;
 use crate::family::Named;
 use crate::generate::{Draw, Plan};
+use crate::schema::Class;
 use proptest::prelude::*;
 
 const QUERIES: &[usize] = &[1, 1, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 70];
@@ -21,12 +22,12 @@ const BUDGETS: &[usize] = &[1 << 15, 1 << 17, 1 << 17, 1 << 19];
 /// The largest scale that hal takes.
 const LARGEST: f64 = (1u64 << 59) as f64;
 const SCALES: &[f64] = &[1.0, 0.125, 0.5, -0.5, -0.125, -3.0, 0.0, 40.0, 1e-4, -1e3];
-/// Results that overflow or vanish, and a scale that is subnormal.
+/// Results that overflow or vanish, and a scale that is subnormal; not for vendor numerics.
 const EXTREME_SCALES: &[f64] = &[LARGEST, -LARGEST, 1e10, 1e-20, -1e-37, 1e-42];
 const CAPS: &[f64] = &[0.5, 1.0, 5.0, 20.0, 30.0, 50.0, 1000.0];
 const EXTREME_CAPS: &[f64] = &[1e-3, 1e6, 1e17, LARGEST];
 
-pub(super) fn shape(draw: &mut Draw) -> Vec<usize> {
+pub(super) fn shape(draw: &mut Draw, cell: &Cell) -> Vec<usize> {
     let mut left = draw.one_of(BUDGETS);
     // The batch, the heads of keys and the heads that share one; then queries, keys and elements.
     // Each head of keys of each batch entry costs simulated cards a tile at least, however small.
@@ -43,6 +44,9 @@ pub(super) fn shape(draw: &mut Draw) -> Vec<usize> {
     if shape[3] > shape[4] && draw.chance(50) {
         shape.swap(3, 4);
     }
+    if cell.class() == Class::Vendor {
+        vendor::fit(draw, &mut shape);
+    }
     match draw.pick(0..40u32) {
         0 => shape[4] = 0,
         1 => {
@@ -54,7 +58,7 @@ pub(super) fn shape(draw: &mut Draw) -> Vec<usize> {
     shape
 }
 
-pub(super) fn params(draw: &mut Draw, shape: &[usize]) -> Named {
+pub(super) fn params(draw: &mut Draw, cell: &Cell, shape: &[usize]) -> Named {
     let &[.., m, n, _] = shape else { unreachable!("six numbers make a case") };
     let window = |draw: &mut Draw| match draw.pick(0..8u32) {
         // Larger than any position, and as large as a size can be.
@@ -74,15 +78,19 @@ pub(super) fn params(draw: &mut Draw, shape: &[usize]) -> Named {
     for (name, size) in [("window_size_left", left), ("window_size_right", right)] {
         named = size.map_or(named.clone(), |size| named.with_sizes(name, &[size]));
     }
+    let [scales, caps] = match cell.class() {
+        Class::Vendor => [SCALES, CAPS],
+        _ => [EXTREME_SCALES, EXTREME_CAPS],
+    };
     let cap = match draw.pick(0..30u32) {
         0..22 => None,
         22..29 => Some(draw.one_of(CAPS)),
-        _ => Some(draw.one_of(EXTREME_CAPS)),
+        _ => Some(draw.one_of(caps)),
     };
     let scale = match draw.pick(0..30u32) {
         0..20 => None,
         20..28 => Some(draw.one_of(SCALES)),
-        _ => Some(draw.one_of(EXTREME_SCALES)),
+        _ => Some(draw.one_of(scales)),
     };
     // hal takes no scale that is more than 2^59 times the cap.
     let most = cap.filter(|&cap| cap < 1.0).map_or(LARGEST, |cap| LARGEST * cap / 2.0);

@@ -5,12 +5,18 @@
 //! the queries, the keys and the size of a head.
 
 mod draw;
+mod exact;
 mod fixed;
+#[cfg(test)]
+mod fused;
+mod vendor;
 
-use super::Family;
+use super::{Family, VendorCall};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
+use crate::compare::Comparison;
 use crate::generate::{Draw, Drawn, Fixed, Plan, values};
+use crate::schema::Class;
 use isobit_hal::{Attention, DType, Op};
 use proptest::prelude::*;
 
@@ -86,8 +92,8 @@ impl Family for AttentionFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        let shape = draw::shape(draw);
-        let params = draw::params(draw, &shape);
+        let shape = draw::shape(draw, cell);
+        let params = draw::params(draw, cell, &shape);
         let layouts = draw::layouts(draw, cell, plan, &shape);
         (shape, Some(Params::Named(params)), layouts)
     }
@@ -99,12 +105,17 @@ impl Family for AttentionFamily {
     fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {
         let dtype = cell.dtypes[0];
         let dist = match Role::of(attention(op), input) {
+            role if cell.class() == Class::Vendor => vendor::dist(draw, role, dtype, shape[4]),
             Role::Query | Role::Key => of_scores(draw, dtype, shape[5]),
             Role::Value => of_values(draw, dtype),
             Role::Mask => of_mask(draw),
-            Role::Lengths => Dist::Ids { below: shape[4] as u32 + 1, wild: draw.chance(50) },
+            Role::Lengths => of_lengths(draw, shape[4]),
         };
         Some(values::of(draw, dist))
+    }
+
+    fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {
+        exact::compare(attention(call.op), &call)
     }
 }
 
@@ -160,6 +171,11 @@ fn of_mask(draw: &mut Draw) -> Dist {
     ])
 }
 
+/// Draws a distribution of lengths, some of which are beyond the number of keys.
+fn of_lengths(draw: &mut Draw, keys: usize) -> Dist {
+    Dist::Ids { below: keys as u32 + 1, wild: draw.chance(50) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +212,6 @@ mod tests {
             assert!(counts.iter().all(|&n| n > 1), "{cell}: {counts:?}");
             seen += 1;
         }
-        assert_eq!(seen, 4 * 3);
+        assert_eq!(seen, 4 * 5);
     }
 }

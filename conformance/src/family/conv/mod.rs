@@ -148,7 +148,7 @@ impl Family for ConvFamily {
 
 /// Restricts a distribution for a vendor's library: no infinities unless they are allowed, and in
 /// f16 no result that overflows.
-fn for_vendor(dist: Dist, dtype: DType, infinite: bool) -> Dist {
+pub(super) fn for_vendor(dist: Dist, dtype: DType, infinite: bool) -> Dist {
     let f16 = dtype == DType::F16;
     match dist {
         // A library need not multiply elements outside the input, which infinite weights would

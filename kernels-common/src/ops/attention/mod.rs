@@ -4,6 +4,7 @@
 
 mod flash;
 mod split;
+mod vendor;
 
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
@@ -15,7 +16,7 @@ use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use flash::Flash;
-use isobit_hal::{Attention, BackendStorage, DType, Layout, Matmul, Op, Result, Scalar, Src};
+use isobit_hal::{Attention, BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
 use split::Split;
 use std::f32::consts::LOG2_E;
 use std::mem::offset_of;
@@ -272,6 +273,14 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if kv[2] == 0 {
         return dst.const_set(Scalar::zero(dst.dtype()), dst_layout);
     }
+    let numerics = op.numerics.unwrap_or_else(|| dst.device().default_numerics());
+    if numerics == Numerics::Vendor && dst.dtype() != DType::F32 {
+        // SAFETY: the layouts were validated against their buffers. The destination is borrowed
+        // mutably, so it is not one of the inputs, and its layout names no element twice.
+        if unsafe { vendor::attend(op, srcs, dst, dst_layout)? } {
+            return Ok(());
+        }
+    }
     let lengths = op.has_lengths.then(|| stored(srcs, srcs.len() - 1));
     let problem = Problem {
         device: dst.device(),
@@ -291,7 +300,6 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     };
     let part = Part { batches: 0..dims[0], heads: 0..kv[1], rows: 0..problem.group * problem.m };
     let way = Way::of(&problem, &part);
-    // SAFETY: the layouts were validated against their buffers. The destination is borrowed
-    // mutably, so it is not one of the inputs, and its layout names no element twice.
+    // SAFETY: as above.
     unsafe { problem.run(part, way) }
 }

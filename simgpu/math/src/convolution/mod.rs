@@ -9,12 +9,11 @@
 mod tensor;
 mod window;
 
-pub use tensor::Tensor;
+pub use tensor::{Tensor, View};
 pub use window::{SPATIAL, Window};
 
 use crate::number::{Compute, Output};
 use isobit_simgpu_library_common::Access;
-use tensor::View;
 
 /// Which of a convolution's operands is the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -93,19 +93,21 @@ impl Tensor {
 }
 
 /// A tensor's elements at an address, which may be unaligned.
-pub(super) struct View<'a, T> {
+#[derive(Debug)]
+pub struct View<'a, T> {
     tensor: &'a Tensor,
     address: usize,
     element: PhantomData<T>,
 }
 
 impl<'a, T: Copy + 'static> View<'a, T> {
-    pub(super) fn new(tensor: &'a Tensor, address: usize) -> Self {
+    /// Returns the elements at an exposed address.
+    pub fn new(tensor: &'a Tensor, address: usize) -> Self {
         Self { tensor, address, element: PhantomData }
     }
 
     /// Whether the elements may be read or written. Gaps between them are not checked.
-    pub(super) fn is_allowed(&self, write: bool, what: &str, access: &Access<'_>) -> bool {
+    pub fn is_allowed(&self, write: bool, what: &str, access: &Access<'_>) -> bool {
         let (length, mut offsets) = self.tensor.runs();
         let start = std::ptr::with_exposed_provenance::<T>(self.address);
         offsets.all(|at| access(start.wrapping_add(at).cast(), length.saturating_mul(size_of::<T>()), write, what))
@@ -115,7 +117,7 @@ impl<'a, T: Copy + 'static> View<'a, T> {
     ///
     /// # Safety
     /// The elements may be read.
-    pub(super) unsafe fn read(&self) -> impl Iterator<Item = T> + use<T> {
+    pub unsafe fn read(&self) -> impl Iterator<Item = T> + use<T> {
         let start = std::ptr::with_exposed_provenance::<T>(self.address);
         // SAFETY: the caller promises that they may be read.
         self.tensor.offsets().map(move |at| unsafe { start.wrapping_add(at).read_unaligned() })
@@ -125,7 +127,7 @@ impl<'a, T: Copy + 'static> View<'a, T> {
     ///
     /// # Safety
     /// The elements may be written, and also read if `old` is set.
-    pub(super) unsafe fn update<C>(&self, numbers: Vec<C>, old: bool, value: impl Fn(C, Option<T>) -> T) {
+    pub unsafe fn update<C>(&self, numbers: Vec<C>, old: bool, value: impl Fn(C, Option<T>) -> T) {
         let start = std::ptr::with_exposed_provenance_mut::<T>(self.address);
         for (at, number) in self.tensor.offsets().zip(numbers) {
             let to = start.wrapping_add(at);

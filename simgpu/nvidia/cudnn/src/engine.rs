@@ -1,4 +1,4 @@
-//! The convolution engines of this library. They mirror a real card's library: the fastest engine
+//! The engines of this library. They mirror a real card's library: the fastest engine
 //! is not always exact or deterministic, and its notes say so.
 
 use crate::problem::{BFLOAT16, FLOAT, HALF, Problem};
@@ -27,11 +27,14 @@ pub(crate) enum Engine {
     /// A gradient that is accumulated in memory in an unspecified order. Here the order is always
     /// the same.
     Atomic,
+    /// Attention in one pass, on the matrix units. It computes no convolutions.
+    Attention,
 }
 
 /// All engines.
-pub(crate) const ENGINES: [Engine; 4] = [Engine::Implicit, Engine::Indexed, Engine::MatrixUnits, Engine::Atomic];
-/// The engines that a heuristic considers, fastest first.
+pub(crate) const ENGINES: [Engine; 5] =
+    [Engine::Implicit, Engine::Indexed, Engine::MatrixUnits, Engine::Atomic, Engine::Attention];
+/// The engines that a heuristic considers for a convolution, fastest first.
 const RANKED: [Engine; 4] = [Engine::MatrixUnits, Engine::Atomic, Engine::Indexed, Engine::Implicit];
 
 impl Engine {
@@ -45,14 +48,14 @@ impl Engine {
         self as i64
     }
 
-    /// Returns the engines for a problem, fastest first; with `fallback`, only the engines that
+    /// Returns the engines for a convolution, fastest first; with `fallback`, only the engines that
     /// support every supported problem.
     pub(crate) fn ranked(problem: &Problem, fallback: bool) -> Vec<Self> {
         let engines = if fallback { &RANKED[3..] } else { &RANKED };
         engines.iter().copied().filter(|e| e.check(problem).is_ok()).collect()
     }
 
-    /// Whether the engine supports a problem.
+    /// Whether the engine supports a convolution.
     pub(crate) fn check(self, problem: &Problem) -> Outcome {
         problem.check_supported()?;
         let (data, compute) = (problem.data_types[0], problem.compute_type);
@@ -62,6 +65,7 @@ impl Engine {
             Self::Indexed => is_forward,
             Self::MatrixUnits => compute == FLOAT && [FLOAT, HALF, BFLOAT16].contains(&data),
             Self::Atomic => !is_forward && compute != HALF,
+            Self::Attention => false,
         };
         ensure(fits, NOT_SUPPORTED, || format!("engine {} does not support this problem", self.index()))
     }
@@ -71,7 +75,7 @@ impl Engine {
         match self {
             Self::Implicit => &[STRICT_NAN_PROP],
             Self::Indexed => &[],
-            Self::MatrixUnits => &[TENSOR_CORE],
+            Self::MatrixUnits | Self::Attention => &[TENSOR_CORE],
             Self::Atomic => &[NONDETERMINISTIC],
         }
     }
@@ -80,7 +84,7 @@ impl Engine {
     pub(crate) fn workspace(self, problem: &Problem) -> usize {
         let convolution = &problem.convolution;
         match self {
-            Self::Implicit | Self::Atomic => 0,
+            Self::Implicit | Self::Atomic | Self::Attention => 0,
             Self::Indexed => convolution.tensors[1].dims[1..].iter().product::<usize>() * size_of::<i32>(),
             Self::MatrixUnits => {
                 let size = if problem.data_types[0] == FLOAT { 4 } else { 2 };
@@ -109,6 +113,6 @@ mod tests {
         for (i, engine) in ENGINES.into_iter().enumerate() {
             assert_eq!((engine.index(), Engine::of(i as i64)), (i as i64, Ok(engine)));
         }
-        assert!(Engine::of(4).is_err() && Engine::of(-1).is_err());
+        assert!(Engine::of(5).is_err() && Engine::of(-1).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A convolution launch: enqueued on the stream, computed when the stream reaches it.
+//! Launches, which are computed when the stream reaches them, and those of convolutions.
 
 use crate::engine::Engine;
 use crate::handle::driver;
@@ -25,18 +25,19 @@ pub(crate) struct Launch {
     pub(crate) beta: f64,
 }
 
+/// Runs work when the stream reaches it.
+pub(crate) fn enqueue(what: &'static str, stream: Stream, work: impl Fn(&Access<'_>) + Send + 'static) -> Outcome {
+    let cuda = driver(INTERNAL_ERROR)?;
+    let work = move || work(&|at: *const u8, bytes, write, of: &str| cuda.access(at, bytes, write, of));
+    cuda.enqueue(stream, work).or_else(|code| {
+        fail(EXECUTION_FAILED_CUDA_DRIVER, format!("{what}: the driver did not accept the work: {code}"))
+    })
+}
+
 impl Launch {
     pub(crate) fn enqueue(self, stream: Stream) -> Outcome {
-        let cuda = driver(INTERNAL_ERROR)?;
-        let work = move || {
-            let access = |at: *const u8, bytes, write, what: &str| cuda.access(at, bytes, write, what);
-            // SAFETY: a device address is a host address, and the simulator checks each access
-            // first.
-            unsafe { self.run(&access) };
-        };
-        cuda.enqueue(stream, work).or_else(|code| {
-            fail(EXECUTION_FAILED_CUDA_DRIVER, format!("{}: the driver did not accept the work: {code}", self.what))
-        })
+        // SAFETY: a device address is a host address, and the simulator checks each access first.
+        enqueue(self.what, stream, move |access| unsafe { self.run(access) })
     }
 
     /// # Safety

@@ -1,7 +1,11 @@
-//! `libcudnn.so` for the simulated NVIDIA GPU: convolutions and their gradients, through cuDNN's
-//! graphs with one operation and through the legacy functions, computed on the host when the stream
-//! reaches them. Supports two and three spatial dimensions, any strides of input and result,
-//! groups, f16, bf16, f32 and f64.
+//! `libcudnn.so` for the simulated NVIDIA GPU, computed on the host when the stream reaches a call.
+//!
+//! - Convolutions and their gradients, through cuDNN's graphs with one operation and through the
+//!   legacy functions: two and three spatial dimensions, any strides of input and result, groups,
+//!   f16, bf16, f32 and f64.
+//! - Attention, through graphs of products, operations on elements, and reductions: f16 and bf16,
+//!   heads of up to 256 elements, fewer heads of keys than of queries, masks, lengths, soft-caps
+//!   and windows. As in cuDNN, other graphs of several operations have no engine.
 //!
 //! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>. The library
 //! rejects what the documentation forbids, even if release 9.26 accepts it: a required attribute
@@ -11,6 +15,7 @@
 
 mod backend;
 mod engine;
+mod fused;
 mod handle;
 mod launch;
 mod legacy;

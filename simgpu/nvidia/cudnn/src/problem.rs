@@ -10,16 +10,20 @@ pub const FLOAT: c_int = 0;
 pub const DOUBLE: c_int = 1;
 /// `CUDNN_DATA_HALF`.
 pub const HALF: c_int = 2;
+/// `CUDNN_DATA_INT32`.
+pub const INT32: c_int = 4;
 /// `CUDNN_DATA_BFLOAT16`.
 pub const BFLOAT16: c_int = 9;
+/// `CUDNN_DATA_BOOLEAN`.
+pub const BOOLEAN: c_int = 11;
 
 /// Returns the bytes per element of a `cudnnDataType_t`.
 pub(crate) fn size_of_data(data_type: c_int) -> Outcome<i64> {
     match data_type {
-        FLOAT | 4 => Ok(4),
+        FLOAT | INT32 => Ok(4),
         DOUBLE | 10 => Ok(8),
         HALF | BFLOAT16 => Ok(2),
-        3 | 6 | 11 | 12 | 13 => Ok(1),
+        3 | 6 | BOOLEAN | 12 | 13 => Ok(1),
         5 | 7 | 8 => fail(NOT_SUPPORTED, "a vector data type, which only releases before 9 have"),
         other => fail(BAD_PARAM, format!("unknown data type: {other}")),
     }

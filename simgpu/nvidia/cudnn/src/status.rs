@@ -47,7 +47,8 @@ statuses! {
     DESCRIPTOR_TYPE = 2012, c"CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE";
     /// `CUDNN_STATUS_NOT_SUPPORTED`: not supported by this library.
     NOT_SUPPORTED = 3000, c"CUDNN_STATUS_NOT_SUPPORTED";
-    /// `CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN`: a graph that is not one convolution.
+    /// `CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN`: a graph that is neither one
+    /// convolution nor attention.
     GRAPH_PATTERN = 3001, c"CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN";
     /// `CUDNN_STATUS_NOT_SUPPORTED_SHAPE`.
     SHAPE = 3002, c"CUDNN_STATUS_NOT_SUPPORTED_SHAPE";

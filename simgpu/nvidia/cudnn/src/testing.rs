@@ -211,18 +211,30 @@ pub(crate) fn operation(pass: Pass, window: &WindowSpec, tensors: &[TensorSpec; 
 /// Creates a graph of one operation. Finalizes the operation, but not the graph.
 pub(crate) fn graph(operation: Descriptor) -> Descriptor {
     assert_eq!(operation.finalize(), SUCCESS);
+    graph_of(&[operation])
+}
+
+/// Creates a graph of finalized operations, which is not finalized.
+pub(crate) fn graph_of(operations: &[Descriptor]) -> Descriptor {
     let graph = Descriptor::new(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    assert_eq!(graph.descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation), SUCCESS);
+    let raw: Vec<_> = operations.iter().map(|d| d.0).collect();
+    assert_eq!(graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &raw), SUCCESS);
     let handle = crate::handle::test_handle();
     assert_eq!(graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &[handle]), SUCCESS);
     graph
 }
 
-/// Returns the configurations of a heuristic for a finalized graph.
-pub(crate) fn configurations(graph: Descriptor, mode: Mode) -> Vec<Descriptor> {
+/// Creates a heuristic for a finalized graph, which is not finalized.
+pub(crate) fn heuristic(graph: Descriptor, mode: Mode) -> Descriptor {
     let heuristic = Descriptor::new(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     assert_eq!(heuristic.descriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph), SUCCESS);
     assert_eq!(heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &[mode]), SUCCESS);
+    heuristic
+}
+
+/// Returns the configurations of a heuristic for a finalized graph.
+pub(crate) fn configurations(graph: Descriptor, mode: Mode) -> Vec<Descriptor> {
+    let heuristic = heuristic(graph, mode);
     assert_eq!(heuristic.finalize(), SUCCESS);
     heuristic.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, 16)
 }

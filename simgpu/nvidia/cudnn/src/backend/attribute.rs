@@ -28,8 +28,11 @@ pub(super) const DOUBLE: Tag<f64> = Tag::new(5);
 pub(super) const VOID_PTR: Tag<*mut c_void> = Tag::new(6);
 pub(super) const CONVOLUTION_MODE: Tag<c_int> = Tag::new(7);
 pub(super) const HEUR_MODE: Tag<c_int> = Tag::new(8);
+pub(super) const NAN_PROPAGATION: Tag<c_int> = Tag::new(10);
 pub(super) const NUMERICAL_NOTE: Tag<c_int> = Tag::new(11);
+pub(super) const POINTWISE_MODE: Tag<c_int> = Tag::new(14);
 pub(super) const DESCRIPTOR: Tag<*mut c_void> = Tag::new(15);
+pub(super) const REDUCTION_OPERATOR: Tag<c_int> = Tag::new(18);
 pub(super) const BEHAVIOR_NOTE: Tag<c_int> = Tag::new(19);
 pub(super) const INT32: Tag<i32> = Tag::new(23);
 
@@ -74,8 +77,13 @@ impl Values {
 
     /// Returns at most `most` finalized descriptors of a kind.
     pub(super) fn bodies<B: Body>(&self, most: usize) -> Outcome<Vec<Arc<B>>> {
+        self.objects(most, Object::body_of)
+    }
+
+    /// Returns what `f` takes from each of at most `most` descriptors.
+    pub(super) fn objects<T>(&self, most: usize, f: impl Fn(&Object) -> Outcome<T>) -> Outcome<Vec<T>> {
         self.array(DESCRIPTOR, most)?;
-        self.objects.iter().map(|object| object.body_of()).collect()
+        self.objects.iter().map(|object| f(object)).collect()
     }
 
     /// Returns the only descriptor of a kind.
@@ -128,6 +136,12 @@ impl Room {
     /// Reads an attribute of descriptors: turns the caller's descriptors, which must have the right
     /// kind and must not be finalized, into these.
     pub(super) fn fill<B: Body>(&self, bodies: &[Arc<B>]) -> Outcome {
+        let bodies: Vec<_> = bodies.iter().map(|body| body.clone() as Arc<dyn Body>).collect();
+        self.fill_any(&bodies)
+    }
+
+    /// The same with descriptors that can have several kinds.
+    pub(super) fn fill_any(&self, bodies: &[Arc<dyn Body>]) -> Outcome {
         self.give(DESCRIPTOR, bodies, |from, body| {
             // SAFETY: the index is within the descriptors that the caller provides.
             let target = object(unsafe { from.read_unaligned() })?;

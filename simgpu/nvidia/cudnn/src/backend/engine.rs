@@ -71,7 +71,7 @@ impl Body for ChosenEngine {
 
     fn finalize(&mut self) -> Outcome {
         let (engine, graph) = self.chosen()?;
-        engine.check(graph.problem()?)
+        graph.work()?.check(engine)
     }
 
     fn get(&self, name: c_int, room: &Room) -> Outcome {
@@ -105,7 +105,7 @@ impl Config {
     /// Returns the bytes of workspace that the engine needs.
     pub(super) fn workspace(&self) -> Outcome<usize> {
         let (engine, graph) = self.chosen()?;
-        Ok(engine.workspace(graph.problem()?))
+        Ok(graph.work()?.workspace(engine))
     }
 }
 

@@ -5,7 +5,6 @@ use super::attribute::{HEUR_MODE, INT32, Room, Values};
 use super::engine::{ChosenEngine, Config};
 use super::graph::Graph;
 use super::object::{Body, foreign, missing};
-use crate::engine::Engine;
 use crate::status::{BAD_PARAM, Outcome, ensure};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -52,7 +51,7 @@ impl Body for Heuristic {
         let Some(graph) = &self.graph else { return missing("CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH") };
         let Some(mode) = self.mode else { return missing("CUDNN_ATTR_ENGINEHEUR_MODE") };
         ensure((0..MODES).contains(&mode), BAD_PARAM, || format!("unknown heuristic mode: {mode}"))?;
-        let engines = Engine::ranked(graph.problem()?, mode == FALLBACK).into_iter();
+        let engines = graph.work()?.ranked(mode == FALLBACK)?.into_iter();
         let config = |engine| Arc::new(Config::new(ChosenEngine::new(graph.clone(), engine, self.multiprocessors)));
         self.results = engines.map(config).collect();
         Ok(())

@@ -1,19 +1,25 @@
-//! Graphs: descriptors of tensors, of an operation, of its graph, of the engines for the graph, and
+//! Graphs: descriptors of tensors, of operations, of their graph, of the engines for the graph, and
 //! of plans, which are executed with a pack of pointers. A descriptor must be finalized before
 //! another one refers to it.
 
 mod attribute;
+mod composite;
 mod engine;
 mod graph;
 mod heuristic;
+mod matmul;
+mod node;
 mod object;
 mod operation;
 mod pack;
 mod plan;
+mod pointwise;
+mod reduction;
 mod tensor;
 #[cfg(test)]
 mod tests;
 mod window;
+mod work;
 
 use crate::handle::stream_of;
 use crate::status::{BAD_PARAM, NOT_INITIALIZED, NULL_POINTER, Status, answer, ensure, fail};
@@ -105,8 +111,11 @@ pub unsafe extern "C" fn cudnnBackendGetAttribute(
 }
 
 /// Executes a plan on the handle's stream, with the pointers of a pack.
+///
+/// # Safety
+/// The pack's pointers of tensors by value are null or point to a number of the tensor's type.
 #[unsafe(no_mangle)]
-pub extern "C" fn cudnnBackendExecute(
+pub unsafe extern "C" fn cudnnBackendExecute(
     handle: *mut c_void,
     execution_plan: *mut c_void,
     variant_pack: *mut c_void,
@@ -114,6 +123,7 @@ pub extern "C" fn cudnnBackendExecute(
     injected!(CUDA, "cudnnBackendExecute");
     answer(|| {
         let stream = stream_of(handle)?;
-        plan::launch(execution_plan, variant_pack)?.enqueue(stream)
+        // SAFETY: the caller promises the numbers behind pointers of tensors by value.
+        unsafe { plan::execution(execution_plan, variant_pack)?.enqueue(stream) }
     })
 }

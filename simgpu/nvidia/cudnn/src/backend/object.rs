@@ -2,7 +2,7 @@
 //! descriptors can refer to them.
 
 use super::attribute::{Room, Values};
-use super::{engine, graph, heuristic, operation, pack, plan, tensor, window};
+use super::{engine, graph, heuristic, matmul, node, operation, pack, plan, pointwise, reduction, tensor, window};
 use crate::status::{BAD_PARAM, DESCRIPTOR_TYPE, NOT_FINALIZED, NOT_SUPPORTED, NULL_POINTER, Outcome, ensure, fail};
 use isobit_simgpu_library_common::Handles;
 use isobit_simgpu_math::convolution::Pass;
@@ -60,6 +60,10 @@ impl Object {
             operation::FORWARD => Box::new(operation::Operation::new(Pass::Forward)),
             operation::FILTER => Box::new(operation::Operation::new(Pass::Filter)),
             operation::DATA => Box::new(operation::Operation::new(Pass::Data)),
+            matmul::KIND => Box::new(matmul::Matmul::default()),
+            pointwise::KIND => Box::new(pointwise::Pointwise::default()),
+            reduction::KIND => Box::new(reduction::Reduction::default()),
+            node::MATMUL | node::POINTWISE | node::REDUCTION => Box::new(node::Node::new(kind)),
             graph::KIND => Box::new(graph::Graph::default()),
             pack::KIND => Box::new(pack::Pack::default()),
             tensor::KIND => Box::new(tensor::Tensor::default()),

@@ -30,14 +30,18 @@ pub(super) struct Pack {
 impl Pack {
     /// Returns the address of a tensor.
     pub(super) fn address(&self, tensor: &Tensor) -> Outcome<usize> {
-        let id = tensor.unique_id();
+        self.address_of(tensor.unique_id(), tensor.alignment())
+    }
+
+    /// Returns the address of the tensor with an identifier.
+    pub(super) fn address_of(&self, id: i64, alignment: usize) -> Outcome<usize> {
         let Some(i) = self.ids.iter().position(|&there| there == id) else {
             return fail(BAD_PARAM, format!("the pack has no pointer for tensor {id}"));
         };
         let address = self.addresses[i];
         ensure(address != 0, NULL_POINTER, || format!("the pointer of tensor {id} is null"))?;
-        ensure(address.is_multiple_of(tensor.alignment()), MISALIGNED_POINTER, || {
-            format!("tensor {id} is at {address:#x}, which is not aligned to {} bytes", tensor.alignment())
+        ensure(address.is_multiple_of(alignment), MISALIGNED_POINTER, || {
+            format!("tensor {id} is at {address:#x}, which is not aligned to {alignment} bytes")
         })?;
         Ok(address)
     }

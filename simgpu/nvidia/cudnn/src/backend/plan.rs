@@ -4,9 +4,12 @@ use super::attribute::{HANDLE, INT64, Room, Values};
 use super::engine::Config;
 use super::object::{Body, foreign, missing, object};
 use super::pack::Pack;
+use super::work::Work;
+use crate::fused::{self, Place, Source};
 use crate::handle::stream_of;
-use crate::launch::Launch;
+use crate::launch::{self, Launch};
 use crate::status::{NOT_SUPPORTED, Outcome, fail};
+use isobit_simgpu_library_common::{Access, Stream};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -20,6 +23,9 @@ const WORKSPACE_SIZE: c_int = 402;
 /// for serialized plans.
 const COMPUTED_INTERMEDIATE_UIDS: c_int = 403;
 const LAST: c_int = 407;
+
+/// The name of the call, for findings.
+const WHAT: &str = "cudnnBackendExecute";
 
 /// An engine configuration for a handle's device. There is only one device.
 #[derive(Debug, Default)]
@@ -69,17 +75,65 @@ impl Body for Plan {
     }
 }
 
-/// Builds the launch of a plan with the pointers of a pack.
-pub(super) fn launch(execution_plan: *mut c_void, variant_pack: *mut c_void) -> Outcome<Launch> {
+/// What an execution computes.
+#[derive(Debug)]
+pub(super) enum Execution {
+    Convolution(Box<Launch>),
+    Fused(fused::Launch),
+}
+
+impl Execution {
+    pub(super) fn enqueue(self, stream: Stream) -> Outcome {
+        // SAFETY: a device address is a host address, and the simulator checks each access first.
+        launch::enqueue(WHAT, stream, move |access| unsafe { self.run(access) })
+    }
+
+    /// # Safety
+    /// Wherever `access` allows it, the workspace is writable and the operands have the sizes of
+    /// the graph.
+    pub(super) unsafe fn run(&self, access: &Access<'_>) {
+        // SAFETY: the caller meets the requirements.
+        unsafe {
+            match self {
+                Self::Convolution(launch) => launch.run(access),
+                Self::Fused(launch) => launch.run(access),
+            }
+        }
+    }
+}
+
+/// Builds the execution of a plan with the pointers of a pack.
+///
+/// # Safety
+/// The pack's pointers of tensors by value are null or point to a number of the tensor's type.
+pub(super) unsafe fn execution(execution_plan: *mut c_void, variant_pack: *mut c_void) -> Outcome<Execution> {
     let (plan, pack) = (object(execution_plan)?.body_of::<Plan>()?, object(variant_pack)?.body_of::<Pack>()?);
     let config = plan.config()?;
     let (engine, graph) = config.chosen()?;
-    let mut addresses = [0; 3];
-    for (to, tensor) in addresses.iter_mut().zip(graph.tensors()?) {
-        *to = pack.address(tensor)?;
-    }
-    let [alpha, beta] = graph.factors()?;
     let workspace = pack.workspace(config.workspace()?)?;
-    let what = "cudnnBackendExecute";
-    Ok(Launch { what, problem: *graph.problem()?, engine, addresses, workspace, alpha, beta })
+    match graph.work()? {
+        Work::Convolution(problem) => {
+            let mut addresses = [0; 3];
+            for (to, tensor) in addresses.iter_mut().zip(graph.tensors()?) {
+                *to = pack.address(tensor)?;
+            }
+            let [alpha, beta] = graph.factors()?;
+            let launch = Launch { what: WHAT, problem: **problem, engine, addresses, workspace, alpha, beta };
+            Ok(Execution::Convolution(Box::new(launch)))
+        }
+        Work::Fused(attention) => {
+            let attention = attention.clone()?;
+            let source = |tensor: &fused::Tensor| match tensor.place {
+                Place::Virtual => Ok(Source::Virtual),
+                Place::Memory => Ok(Source::Memory(pack.address_of(tensor.id, tensor.alignment)?)),
+                Place::Host => {
+                    let address = pack.address_of(tensor.id, tensor.alignment)?;
+                    // SAFETY: the address is not null; the caller promises a number of this type.
+                    Ok(Source::Value(unsafe { tensor.value(address) }))
+                }
+            };
+            let sources = attention.graph.tensors.iter().map(source).collect::<Outcome<_>>()?;
+            Ok(Execution::Fused(fused::Launch { what: WHAT, attention, sources }))
+        }
+    }
 }

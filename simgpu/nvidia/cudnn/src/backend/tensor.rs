@@ -2,6 +2,7 @@
 
 use super::attribute::{BOOLEAN, DATA_TYPE, INT64, Room, Values};
 use super::object::{Body, foreign, missing};
+use crate::fused::Place;
 use crate::problem::{Described, size_of_data};
 use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, ensure, fail};
 use std::ffi::c_int;
@@ -26,7 +27,7 @@ const REORDERING_MODE: c_int = 909;
 const LAST: c_int = 914;
 
 /// A tensor.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Tensor {
     data_type: Option<c_int>,
     dims: Vec<i64>,
@@ -39,8 +40,15 @@ pub(super) struct Tensor {
 
 impl Tensor {
     pub(super) fn described(&self) -> Described {
-        let data_type = self.data_type.unwrap_or_default();
-        Described { data_type, dims: self.dims.clone(), strides: self.strides.clone() }
+        Described { data_type: self.data_type(), dims: self.dims.clone(), strides: self.strides.clone() }
+    }
+
+    pub(super) fn data_type(&self) -> c_int {
+        self.data_type.unwrap_or_default()
+    }
+
+    pub(super) fn dims(&self) -> &[i64] {
+        &self.dims
     }
 
     pub(super) fn unique_id(&self) -> i64 {
@@ -52,9 +60,12 @@ impl Tensor {
         self.alignment.and_then(|n| usize::try_from(n).ok()).unwrap_or(1)
     }
 
-    /// Whether the tensor is stored in memory.
-    pub(super) fn is_in_memory(&self) -> bool {
-        !self.is_virtual && !self.is_by_value
+    pub(super) fn place(&self) -> Place {
+        match (self.is_virtual, self.is_by_value) {
+            (true, _) => Place::Virtual,
+            (_, true) => Place::Host,
+            _ => Place::Memory,
+        }
     }
 }
 
@@ -96,6 +107,7 @@ impl Body for Tensor {
         ensure(dims.iter().chain(strides).all(|&n| n > 0), BAD_PARAM, || {
             format!("sizes {dims:?} and strides {strides:?} are not all positive")
         })?;
+        ensure(!(self.is_virtual && self.is_by_value), BAD_PARAM, || "a virtual tensor has no value".into())?;
         let size = size_of_data(data_type)?;
         ensure(alignment > 0 && alignment % size == 0, BAD_PARAM, || {
             format!("an alignment of {alignment} bytes does not fit elements of {size} bytes")

@@ -1,4 +1,4 @@
-//! A convolution of five elements with a filter of two, as a graph of one operation.
+//! Graphs with a plan, and one of them: a convolution of five elements with a filter of two.
 
 use crate::program::Program;
 use cudarc::cudnn::sys::{
@@ -9,10 +9,10 @@ use cudarc::driver::sys::CUdeviceptr;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-type Attribute = (cudnnBackendAttributeName_t, cudnnBackendAttributeType_t, i64, *const c_void);
+pub type Attribute = (cudnnBackendAttributeName_t, cudnnBackendAttributeType_t, i64, *const c_void);
 
 /// Creates a descriptor with its attributes and finalizes it.
-fn descriptor(kind: cudnnBackendDescriptorType_t, attributes: &[Attribute]) -> cudnnBackendDescriptor_t {
+pub fn descriptor(kind: cudnnBackendDescriptorType_t, attributes: &[Attribute]) -> cudnnBackendDescriptor_t {
     let mut made = null_mut();
     // SAFETY: an out-parameter, and then attributes with the number of elements that they state.
     unsafe {
@@ -30,7 +30,7 @@ pub fn at<T>(values: &[T]) -> *const c_void {
     values.as_ptr().cast()
 }
 
-/// Uses the second engine: it needs a workspace, and rounds like f32.
+/// A graph and a plan for it.
 pub struct Graph<'a> {
     program: &'a Program,
     plan: cudnnBackendDescriptor_t,
@@ -75,11 +75,17 @@ fn operation() -> cudnnBackendDescriptor_t {
 }
 
 impl<'a> Graph<'a> {
-    pub fn new(program: &'a Program) -> Self {
-        let (operation, handle, mode) = ([operation()], [program.handle], [CUDNN_HEUR_MODE_A]);
+    /// Creates the convolution for the second engine: it needs a workspace, and rounds like f32.
+    pub fn convolution(program: &'a Program) -> Self {
+        Self::new(program, &[operation()], 1)
+    }
+
+    /// Creates a graph of operations for the engine at a place in the heuristic's list.
+    pub fn new(program: &'a Program, operations: &[cudnnBackendDescriptor_t], engine: usize) -> Self {
+        let (handle, mode) = ([program.handle], [CUDNN_HEUR_MODE_A]);
         let descriptors = CUDNN_TYPE_BACKEND_DESCRIPTOR;
         let attributes = [
-            (CUDNN_ATTR_OPERATIONGRAPH_OPS, descriptors, 1, at(&operation)),
+            (CUDNN_ATTR_OPERATIONGRAPH_OPS, descriptors, operations.len() as i64, at(operations)),
             (CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, at(&handle)),
         ];
         let graph = [descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, &attributes)];
@@ -98,10 +104,10 @@ impl<'a> Graph<'a> {
         // SAFETY: out-parameters, and an array of the given number of descriptors, which the call
         // fills in.
         let status = unsafe { cudnnBackendGetAttribute(heuristic, name, descriptors, 2, &mut count, to) };
-        assert_eq!((status, count >= 2), (CUDNN_STATUS_SUCCESS, true));
+        assert_eq!((status, count > engine as i64), (CUDNN_STATUS_SUCCESS, true));
         let attributes = [
             (CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, at(&handle)),
-            (CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, descriptors, 1, at(&configs[1..])),
+            (CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, descriptors, 1, at(&configs[engine..])),
         ];
         let plan = descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &attributes);
         let (name, to) = (CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, bytes.as_mut_ptr().cast());
@@ -111,12 +117,12 @@ impl<'a> Graph<'a> {
         Self { program, plan, workspace_bytes: bytes[0] as usize }
     }
 
-    /// Executes the graph with input, filter and result.
-    pub fn execute(&self, operands: [CUdeviceptr; 3], workspace: CUdeviceptr) -> cudnnStatus_t {
-        let (ids, workspace) = ([1i64, 2, 3], [workspace]);
+    /// Executes the graph with the tensors 1, 2 and so on.
+    pub fn execute<const N: usize>(&self, operands: [CUdeviceptr; N], workspace: CUdeviceptr) -> cudnnStatus_t {
+        let (ids, count, workspace): ([i64; N], _, _) = (std::array::from_fn(|i| i as i64 + 1), N as i64, [workspace]);
         let attributes = [
-            (CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, at(&ids)),
-            (CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, at(&operands)),
+            (CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, at(&ids)),
+            (CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, at(&operands)),
             (CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, at(&workspace)),
         ];
         let pack = descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &attributes);

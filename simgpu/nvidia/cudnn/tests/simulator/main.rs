@@ -2,6 +2,7 @@
 //! existing streams only, graphs and calls run in stream order, also in a captured graph, and the
 //! simulator checks their operands.
 
+mod attention;
 mod graph;
 mod program;
 
@@ -40,7 +41,7 @@ fn graphs_follow_the_stream_and_their_operands_are_checked() {
         return with_simulator("graphs_follow_the_stream_and_their_operands_are_checked");
     }
     let program = Program::new();
-    let graph = Graph::new(&program);
+    let graph = Graph::convolution(&program);
     assert!(graph.workspace_bytes > 4 && graph.workspace_bytes <= 4096);
     let x = program.upload(&[1.0, 2.0, 3.0, 4.0, 5.0]);
     let (w, y, workspace) = (program.upload(&[1.0, 10.0]), program.upload(&[7.0; 4]), program.upload(&[0.0; 1024]));
@@ -71,12 +72,56 @@ fn graphs_follow_the_stream_and_their_operands_are_checked() {
 }
 
 #[test]
+fn attention_reads_and_writes_within_lengths() {
+    if !inside() {
+        return with_simulator("attention_reads_and_writes_within_lengths");
+    }
+    let program = Program::new();
+    let graph = Graph::new(&program, &attention::operations(), 0);
+    assert_eq!(graph.workspace_bytes, 0);
+    let lengths = |n: u32| program.upload(&[f32::from_bits(n)]);
+    let one = f32::from_bits(0x3c00_3c00);
+    // One query, and two of the three keys. The scores are equal, so the result is the mean of the
+    // values, 1 and 3.
+    let (q, k) = (program.upload(&[one; 4]), program.upload(&[one; 8]));
+    let three = f32::from_bits(0x4200_4200);
+    let v = program.upload(&[one, one, one, one, three, three, three, three]);
+    let untouched = [f32::from_bits(0x7777_7777); 4];
+    let o = program.upload(&untouched);
+    let scale = [1f32];
+    let scale = scale.as_ptr() as CUdeviceptr;
+    let run = |k, v, o, keys| {
+        assert_eq!(graph.execute([q, k, v, o, lengths(1), lengths(keys), scale], 0), CUDNN_STATUS_SUCCESS);
+        program.download(o).map(f32::to_bits)
+    };
+    assert_eq!(run(k, v, o, 2), [0x4000_4000; 4]);
+    assert_eq!(findings(), []);
+    let o = program.upload(&untouched);
+    assert_eq!(run(k, v, o, 0), untouched.map(f32::to_bits));
+    assert_eq!(findings(), []);
+    // Keys and values that are not there.
+    assert_eq!(run(k, v, o, 3), untouched.map(f32::to_bits));
+    let found = findings();
+    assert!(found.len() == 2 && found.iter().all(|(kind, _)| kind == "out_of_bounds"), "{found:?}");
+    assert!(found[0].1.contains("cudnnBackendExecute: k") && found[1].1.contains(": v"), "{found:?}");
+    run(program.memory(32), v, o, 2);
+    let found = findings();
+    assert!(found.len() == 1 && found[0].0 == "uninitialised_read" && found[0].1.contains(": k"), "{found:?}");
+    // A result without room.
+    let short = program.memory(8);
+    assert_eq!(graph.execute([q, k, v, short, lengths(1), lengths(2), scale], 0), CUDNN_STATUS_SUCCESS);
+    program.download(o);
+    let found = findings();
+    assert!(found.len() == 1 && found[0].0 == "out_of_bounds" && found[0].1.contains(": o"), "{found:?}");
+}
+
+#[test]
 fn a_captured_graph_computes_at_each_launch() {
     if !inside() {
         return with_simulator("a_captured_graph_computes_at_each_launch");
     }
     let program = Program::new();
-    let convolution = Graph::new(&program);
+    let convolution = Graph::convolution(&program);
     let x = program.upload(&[0.0; 5]);
     let (w, y, workspace) = (program.upload(&[1.0, 10.0]), program.upload(&[7.0; 4]), program.upload(&[0.0; 1024]));
     let (mut captured, mut launched) = (null_mut(), null_mut());

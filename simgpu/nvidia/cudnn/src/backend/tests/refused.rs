@@ -34,7 +34,7 @@ fn what_is_no_descriptor() {
     let mut raw = null_mut();
     // SAFETY: an out-parameter, and null, which is rejected.
     unsafe {
-        assert_eq!(cudnnBackendCreateDescriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR as c_int, &mut raw), NOT_SUPPORTED);
+        assert_eq!(cudnnBackendCreateDescriptor(CUDNN_BACKEND_RESAMPLE_DESCRIPTOR as c_int, &mut raw), NOT_SUPPORTED);
         assert_eq!(cudnnBackendCreateDescriptor(-1, &mut raw), NOT_SUPPORTED);
         assert_eq!(cudnnBackendCreateDescriptor(17, null_mut()), NULL_POINTER);
     }
@@ -49,7 +49,8 @@ fn what_is_no_descriptor() {
         assert_eq!(none.ints(CUDNN_ATTR_TENSOR_UNIQUE_ID, &[1]), status);
         assert_eq!(none.get(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &mut [0i64]), (status, -1));
     }
-    assert_eq!(cudnnBackendExecute(null_mut(), null_mut(), null_mut()), BAD_PARAM);
+    // SAFETY: there is no pack.
+    assert_eq!(unsafe { cudnnBackendExecute(null_mut(), null_mut(), null_mut()) }, BAD_PARAM);
 }
 
 #[test]
@@ -258,7 +259,11 @@ fn packs_name_every_tensor_once() {
     let launched = |ids: &[i64], pointers: &[*mut c_void], workspace| {
         let pack = pack(ids, pointers, workspace);
         assert_eq!(pack.finalize(), SUCCESS);
-        plan::launch(plan.0, pack.0).map_err(|f| f.status)
+        // SAFETY: no tensor is given by value.
+        match unsafe { plan::execution(plan.0, pack.0) } {
+            Ok(plan::Execution::Convolution(launch)) => Ok(launch),
+            other => Err(other.map_err(|f| f.status).unwrap_err()),
+        }
     };
     let launch = launched(&[9, 3, 2, 1], &[scratch, y, w, x], scratch).unwrap();
     assert_eq!((launch.addresses, launch.workspace), ([0x1000, 0x2000, 0x3000], 0x4000));
@@ -268,6 +273,8 @@ fn packs_name_every_tensor_once() {
     let odd = std::ptr::without_provenance_mut(0x3004);
     assert_eq!(launched(&[1, 2, 3], &[x, w, odd], scratch).unwrap_err(), MISALIGNED_POINTER);
     let open = pack(&[1, 2, 3], &[x, w, y], scratch);
-    assert_eq!(plan::launch(plan.0, open.0).unwrap_err().status, NOT_FINALIZED);
-    assert_eq!(plan::launch(plan.0, plan.0).unwrap_err().status, DESCRIPTOR_TYPE);
+    for (no_pack, status) in [(open, NOT_FINALIZED), (plan, DESCRIPTOR_TYPE)] {
+        // SAFETY: no tensor is given by value.
+        assert_eq!(unsafe { plan::execution(plan.0, no_pack.0) }.unwrap_err().status, status);
+    }
 }

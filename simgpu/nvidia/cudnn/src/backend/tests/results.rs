@@ -82,10 +82,12 @@ fn compute<T: Number>(
     let pointers: Vec<*mut c_void> = memory.iter_mut().map(|m| m.as_mut_ptr().cast()).collect();
     let pack = pack(&[1, 2, 3], &pointers, workspace.as_mut_ptr().cast());
     assert_eq!(pack.finalize(), SUCCESS);
-    let launch = crate::backend::plan::launch(plan.0, pack.0).unwrap();
-    // SAFETY: the memory covers the extent of the tensors, and the workspace has the requested
-    // size.
-    unsafe { launch.run(&|_: *const u8, _: usize, _: bool, _: &str| true) };
+    // SAFETY: no tensor is given by value; the memory covers the extent of the tensors, and the
+    // workspace has the requested size.
+    unsafe {
+        let execution = crate::backend::plan::execution(plan.0, pack.0).unwrap();
+        execution.run(&|_: *const u8, _: usize, _: bool, _: &str| true);
+    }
     assert_eq!(workspace[bytes], 0x11, "accesses stay in the workspace");
     assert!(!workspace[..bytes].contains(&0x11), "a requested workspace is used");
     let to = result_of(pass);

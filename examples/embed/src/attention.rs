@@ -1,4 +1,5 @@
-//! Multi-head self-attention: every token of a sentence attends to every other token.
+//! Multi-head self-attention: every token of a sentence attends to every other token,
+//! and not to padding.
 
 use crate::layers::{Linear, Residual};
 use crate::weights::Weights;
@@ -26,10 +27,6 @@ impl<S: BackendStorage> Attention<S> {
             weight.extend(weights.get(&format!("{name}.self.{part}.weight"), &[hidden, hidden])?);
             bias.extend(weights.get(&format!("{name}.self.{part}.bias"), &[hidden])?);
         }
-        // Scores are divided by the square root of the head size. This is folded into the queries,
-        // which saves a pass over the scores.
-        let scale = 1.0 / (config.head_size() as f32).sqrt();
-        weight[..hidden * hidden].iter_mut().chain(&mut bias[..hidden]).for_each(|element| *element *= scale);
         let qkv = Linear::new(device, &weight, &bias, dtype)?;
         let output =
             Residual::load(device, weights, &format!("{name}.output"), [hidden, hidden], config.layer_norm_eps, dtype)?;
@@ -45,30 +42,18 @@ impl<S: BackendStorage> Attention<S> {
         let rows = w.rows();
         self.qkv.product(w.product, &w.hidden, &mut w.wide, rows)?;
 
-        // The pass that adds the bias also groups the vectors by head, through the order in which
-        // it reads. The following products are then batches of contiguous matrices, which a
-        // vendor's library computes in one call.
-        let by_head = Layout::contiguous([3, batch, heads, tokens, size]);
-        let by_token = Layout::contiguous([batch, tokens, 3, heads, size]).permute(&[2, 0, 3, 1, 4])?;
-        let bias = Layout::contiguous([3, 1, heads, 1, size]).broadcast_as(by_head.shape())?;
-        let (made, bias) = ((&w.wide, &by_token).into(), (self.qkv.bias(), &bias).into());
-        S::binary_into(BinaryOp::Add, made, bias, &mut w.qkv, &by_head)?;
+        let (outputs, bias) = self.qkv.outputs(rows)?;
+        S::binary_into(BinaryOp::Add, Src::InPlace, (self.qkv.bias(), &bias).into(), &mut w.wide, &outputs)?;
 
-        let part = |which| Layout::contiguous_with_offset([batch, heads, tokens, size], which * rows * heads * size);
-        let (query, key, value) = (part(0), part(1).transpose(2, 3)?, part(2));
-        let scores = Layout::contiguous([batch, heads, tokens, tokens]);
-        S::matmul_into(w.product, &w.qkv, &query, &w.qkv, &key, &mut w.scores, &scores)?;
-        if w.padded {
-            let mask = Layout::contiguous([batch, 1, 1, tokens]).broadcast_as(scores.shape())?;
-            S::binary_into(BinaryOp::Add, Src::InPlace, (&w.mask, &mask).into(), &mut w.scores, &scores)?;
-        }
-        S::apply_into(&Op::Softmax, &[(&w.scores, &scores).into()], &mut w.probabilities, &scores)?;
-
-        let context = Layout::contiguous([batch, heads, tokens, size]);
-        S::matmul_into(w.product, &w.probabilities, &scores, &w.qkv, &value, &mut w.context, &context)?;
-        // Joins the heads again, in the buffer that the projections no longer need.
-        let joined = Layout::contiguous([batch, tokens, heads, size]);
-        S::copy_into((&w.context, &context.transpose(1, 2)?).into(), &mut w.wide, &joined)?;
-        self.output.forward(w.product, &w.wide, &mut w.sum, &mut w.hidden, rows)
+        let made = Layout::contiguous([batch, tokens, 3 * heads, size]);
+        let part = |which| made.narrow(2, which * heads, heads)?.transpose(1, 2);
+        let (query, key, value, lengths) = (part(0)?, part(1)?, part(2)?, Layout::contiguous(batch));
+        let inputs = [(&w.wide, &query), (&w.wide, &key), (&w.wide, &value), (&w.lengths, &lengths)];
+        // A result that is read by token has its heads joined.
+        let context = Layout::contiguous([batch, tokens, heads, size]).transpose(1, 2)?;
+        let parameters = isobit::Attention::new().with_inputs(false, true);
+        let attend = Op::ScaledDotProductAttention(parameters).with_numerics(w.product.numerics);
+        S::apply_into(&attend, &inputs.map(Src::from), &mut w.context, &context)?;
+        self.output.forward(w.product, &w.context, &mut w.sum, &mut w.hidden, rows)
     }
 }

@@ -34,16 +34,9 @@ impl Batch {
         self.lengths.len()
     }
 
-    /// Whether some sentence is shorter than the longest.
-    pub fn is_padded(&self) -> bool {
-        self.lengths.iter().any(|&length| length < self.tokens)
-    }
-
-    /// Returns a value per position: `own(length)` for the tokens of a sentence, `padding` for
-    /// padding.
-    pub(crate) fn places(&self, own: impl Fn(usize) -> f32, padding: f32) -> Vec<f32> {
-        let row = |&length: &usize| (0..self.tokens).map(move |place| (place < length, length));
-        let place = |(is_own, length)| if is_own { own(length) } else { padding };
-        self.lengths.iter().flat_map(row).map(place).collect()
+    /// Returns the weight of each position in the mean of its sentence: 0 for padding.
+    pub(crate) fn shares(&self) -> Vec<f32> {
+        let share = |place, length| if place < length { 1.0 / length as f32 } else { 0.0 };
+        self.lengths.iter().flat_map(|&length| (0..self.tokens).map(move |place| share(place, length))).collect()
     }
 }

@@ -3,10 +3,10 @@
 use crate::{Batch, Captured, Model};
 use anyhow::{Result, bail, ensure};
 use isobit::{BackendDevice, Result as DeviceResult};
+use isobit_examples::timing::{median, seconds};
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Number of timings; the median counts.
 const TIMINGS: usize = 5;
@@ -90,21 +90,16 @@ pub fn run<D: BackendDevice>(model: &Arc<Model<D>>, batch: &Batch) -> Result<(Ti
 
 /// Returns the milliseconds per step, over many steps with a wait for the device before and after.
 fn milliseconds<D: BackendDevice>(device: &D, mut step: impl FnMut() -> DeviceResult<()>) -> DeviceResult<f64> {
-    let mut seconds = |steps: usize| -> DeviceResult<f64> {
-        device.synchronize()?;
-        let start = Instant::now();
-        (0..steps).try_for_each(|_| step())?;
-        device.synchronize()?;
-        Ok(start.elapsed().as_secs_f64() / steps as f64)
+    let mut per_step = |steps: usize| -> DeviceResult<f64> {
+        Ok(seconds(device, || (0..steps).try_for_each(|_| step()))? / steps as f64)
     };
     // The first step loads kernels and fills the pool; the second estimates the duration of a step.
-    seconds(1)?;
-    let estimate = seconds(1)?;
+    per_step(1)?;
+    let estimate = per_step(1)?;
     let steps = (SECONDS / estimate).clamp(1.0, MOST_STEPS) as usize;
-    seconds(steps)?;
-    let mut timings = (0..TIMINGS).map(|_| seconds(steps)).collect::<DeviceResult<Vec<f64>>>()?;
-    timings.sort_by(f64::total_cmp);
-    Ok(timings[TIMINGS / 2] * 1e3)
+    per_step(steps)?;
+    let timings = (0..TIMINGS).map(|_| per_step(steps)).collect::<DeviceResult<_>>()?;
+    Ok(median(timings) * 1e3)
 }
 
 #[cfg(test)]
@@ -116,7 +111,7 @@ mod tests {
         let given = [vec![101, 5, 6, 102], vec![101, 7, 102]];
         let batch = full_batch(&given, 2, 7, 8).unwrap();
         assert_eq!(batch, [[101, 5, 6, 7, 5, 6, 102], [101, 6, 7, 5, 6, 7, 102]]);
-        assert!(!Batch::new(&batch, 0).unwrap().is_padded());
+        assert_eq!(Batch::new(&batch, 0).unwrap().lengths, [7, 7]);
     }
 
     #[test]

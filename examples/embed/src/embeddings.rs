@@ -1,10 +1,11 @@
 //! The first layer, which converts ids to vectors.
 
 use crate::layers::LayerNorm;
-use crate::weights::{Weights, upload};
+use crate::weights::Weights;
 use crate::{Config, Workspace};
 use anyhow::Result;
 use isobit::{BackendStorage, BinaryOp, DType, Layout, Op, Result as DeviceResult, Src};
+use isobit_examples::memory::upload;
 
 /// Embeddings of tokens and of their positions.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! The building blocks of the model: linear layers, layer norms, and both combined with a residual
 //! connection.
 
-use crate::weights::{Weights, upload};
+use crate::weights::Weights;
 use anyhow::Result;
 use isobit::{BackendStorage, BinaryOp, DType, Layout, Matmul, Op, Result as DeviceResult, Src};
+use isobit_examples::memory::upload;
 
 /// `x W^T + b`. The product and the bias are separate, because the operation after the product adds
 /// the bias in its own pass.

@@ -21,7 +21,6 @@ pub mod layers;
 pub mod model;
 pub mod output;
 pub mod pooling;
-pub mod simulated;
 pub mod tokenizer;
 pub mod weights;
 pub mod workspace;

@@ -1,12 +1,14 @@
 //! `cargo run --release -p isobit-embed --features cuda,rocm -- --device cuda:0 "A sentence"
 //! "Another one"`: prints how similar sentences are.
 
-use anyhow::{Context, Result, bail, ensure};
-use clap::{Parser, ValueEnum};
-use isobit::{AnyDevice, BackendDevice, DType, Numerics};
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use isobit::{BackendDevice, DType, Numerics};
 use isobit_embed::output::{Report, Sentence, digest, table};
-use isobit_embed::simulated::{self, Device};
 use isobit_embed::{Batch, Model, Tokenizer, bench, folder};
+use isobit_examples::choice::{Held, Who, open};
+use isobit_examples::output::write;
+use isobit_examples::simulated::{self, Device};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ struct Args {
     /// The device, such as cpu, cuda:0, rocm:0, sim-cuda or sim-rocm:gfx90a.
     #[arg(long, default_value = "cpu")]
     device: String,
-    /// The implementation of matrix products.
+    /// The implementation of matrix products and of attention.
     #[arg(long, value_enum, default_value_t = Who::Portable)]
     numerics: Who,
     /// The dtype of weights and intermediate results.
@@ -41,26 +43,6 @@ struct Args {
     /// Writes ids and embeddings to this file, and with --bench also the times.
     #[arg(long)]
     json: Option<PathBuf>,
-}
-
-/// The implementation of matrix products.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Who {
-    /// Isobit's own kernels, chains of fused multiply-adds: the same bits on every device.
-    Portable,
-    /// Isobit's own kernels, exact sums of integers on integer matrix units: the same bits on every
-    /// device, and faster than `portable`.
-    Block,
-    /// cuBLAS or rocBLAS: fast.
-    Vendor,
-}
-
-/// A dtype of the model.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Held {
-    F32,
-    F16,
-    Bf16,
 }
 
 const TELLING: [&str; 6] = [
@@ -88,17 +70,8 @@ fn run(args: &Args) -> Result<ExitCode> {
         Device::Here(name) => name,
         Device::Elsewhere(code) => return Ok(code),
     };
-    let numerics = match args.numerics {
-        Who::Portable => Numerics::Portable,
-        Who::Block => Numerics::Block,
-        Who::Vendor => Numerics::Vendor,
-    };
+    let (numerics, dtype) = (Numerics::from(args.numerics), DType::from(args.dtype));
     let device = open(&name, numerics).with_context(|| format!("device {}", args.device))?;
-    let dtype = match args.dtype {
-        Held::F32 => DType::F32,
-        Held::F16 => DType::F16,
-        Held::Bf16 => DType::BF16,
-    };
     let model = Arc::new(Model::load(&folder, &device, dtype)?.with_numerics(numerics));
     let info = device.info()?;
     println!("all-MiniLM-L6-v2 on {}: {} ({}), {dtype}, {numerics} numerics", args.device, info.name, info.arch);
@@ -138,19 +111,7 @@ fn run(args: &Args) -> Result<ExitCode> {
             sentences: &sentences,
             timing: timing.as_ref(),
         };
-        report.write(path)?;
+        write(&report, path)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Opens a device by its name, with `numerics` for matrix products.
-fn open(name: &str, numerics: Numerics) -> Result<AnyDevice> {
-    let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-    let number = ordinal.parse().with_context(|| format!("`{ordinal}` is not a device number"))?;
-    Ok(match driver {
-        "cuda" => AnyDevice::new_cuda_with(number, numerics)?,
-        "rocm" => AnyDevice::new_rocm_with(number, numerics)?,
-        "cpu" => AnyDevice::open(name)?,
-        _ => bail!("unknown device; examples are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"),
-    })
 }

@@ -31,7 +31,7 @@ struct Layer<S> {
 
 impl<D: BackendDevice> Model<D> {
     /// Loads the model from a folder to a device. `dtype` is the dtype of the computation: f32, f16
-    /// or bf16. Matrix products have the device's default numerics.
+    /// or bf16. Matrix products and attention have the device's default numerics.
     ///
     /// # Errors
     /// Fails if a file is missing or invalid, or with the errors of the device.
@@ -58,8 +58,8 @@ impl<D: BackendDevice> Model<D> {
         })
     }
 
-    /// Sets the numerics of the matrix products, on every device the same: also on the CPU, which
-    /// has no other default than portable numerics.
+    /// Sets the numerics of matrix products and attention, on every device the same: also on the
+    /// CPU, which has no other default than portable numerics.
     pub fn with_numerics(self, numerics: Numerics) -> Self {
         Self { product: Matmul::with_numerics(numerics), ..self }
     }

@@ -2,10 +2,9 @@
 //! everything.
 
 use crate::bench::Timing;
-use anyhow::{Context, Result};
+use isobit_examples::output;
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// A sentence and its results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,31 +37,15 @@ pub struct Report<'a> {
     pub timing: Option<&'a Timing>,
 }
 
-impl Report<'_> {
-    /// Writes the file.
-    ///
-    /// # Errors
-    /// Fails if it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).context("the report as JSON")?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-    }
-}
-
 /// Returns the cosine of the angle between two vectors.
 pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum::<f64>();
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// Returns the BLAKE3 digest of the bits of all embeddings, in hexadecimal: two runs with the same
-/// digest agree to the last bit.
+/// Returns the [digest](isobit_examples::output::digest) of the bits of all embeddings.
 pub fn digest(sentences: &[Sentence]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for element in sentences.iter().flat_map(|s| &s.embedding) {
-        hasher.update(&element.to_bits().to_le_bytes());
-    }
-    hasher.finalize().to_hex().to_string()
+    output::digest(sentences.iter().flat_map(|s| &s.embedding).map(|element| element.to_bits()))
 }
 
 /// Returns the matrix of cosine similarities, one row per sentence.
@@ -95,13 +78,5 @@ mod tests {
         let sentences = [sentence("one", &[1.0, 0.0]), sentence("two", &[0.0, 2.0]), sentence("three", &[3.0, 4.0])];
         let lines = ["         1      2      3", "  1  1.000  0.000  0.600  one", "  2  0.000  1.000  0.800  two"];
         assert!(table(&sentences).starts_with(&lines.join("\n")), "{}", table(&sentences));
-    }
-
-    #[test]
-    fn the_digest_is_of_the_bits_in_their_order() {
-        // `printf '\x00\x00\x80\x3f\x00\x00\x00\x80' | b3sum` of 1 and -0.
-        let digests = [&[1.0, -0.0][..], &[1.0, 0.0], &[-0.0, 1.0]].map(|e| digest(&[sentence("", e)]));
-        assert_eq!(digests[0], "a0ead1d1306f65bc13761aded5ff97bcba6a045d107f7e0578037c266f185234");
-        assert!(digests[1] != digests[0] && digests[2] != digests[0]);
     }
 }

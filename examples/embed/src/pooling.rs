@@ -1,8 +1,8 @@
 //! The last layer: combines the vectors of a sentence's tokens into one vector of length 1.
 
 use crate::Workspace;
-use crate::weights::upload;
 use isobit::{BackendStorage, DType, Layout, Op, Result};
+use isobit_examples::memory::upload;
 
 /// The guard of PyTorch's `normalize`: a vector shorter than this keeps its length.
 const SHORTEST: f64 = 1e-12;

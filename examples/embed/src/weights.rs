@@ -1,7 +1,6 @@
-//! Reads the model's tensors from its safetensors file and uploads them to a device.
+//! Reads the model's tensors from its safetensors file.
 
 use anyhow::{Context, Result, ensure};
-use isobit::{BackendDevice, BackendStorage, DType, Layout};
 use safetensors::{Dtype, SafeTensors};
 
 /// The tensors of a safetensors file.
@@ -27,17 +26,5 @@ impl<'a> Weights<'a> {
         ensure!(found == (Dtype::F32, shape), "the tensor {name}: expected f32 of {shape:?}, found {found:?}");
         let (elements, _) = tensor.data().as_chunks::<4>();
         Ok(elements.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
-    }
-}
-
-/// Uploads elements to a device, which rounds them to the model's dtype.
-///
-/// # Errors
-/// Returns the errors of the device.
-pub fn upload<D: BackendDevice>(device: &D, elements: &[f32], dtype: DType) -> isobit::Result<D::Storage> {
-    let storage = device.storage_from_slice(elements)?;
-    match dtype {
-        DType::F32 => Ok(storage),
-        _ => storage.to_dtype(&Layout::contiguous(elements.len()), dtype),
     }
 }

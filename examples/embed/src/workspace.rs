@@ -2,7 +2,8 @@
 
 use crate::{Batch, Config};
 use anyhow::{Result, ensure};
-use isobit::{BackendDevice, BackendStorage, DType, Layout, Matmul, Result as DeviceResult, WithDType};
+use isobit::{BackendDevice, BackendStorage, DType, Layout, Matmul, Result as DeviceResult};
+use isobit_examples::memory::{put, read};
 
 /// The inputs, intermediate results and results of a step, for a fixed number of sentences and
 /// tokens. New inputs overwrite the previous ones in place, so a captured step can be replayed on
@@ -14,15 +15,12 @@ pub struct Workspace<S: BackendStorage> {
     pub(crate) heads: usize,
     pub(crate) head_size: usize,
     hidden_size: usize,
-    pub(crate) padded: bool,
     /// Every matrix product of a step, with the numerics of the model.
     pub(crate) product: Matmul,
-    device: S::Device,
     /// u32 `[sentences * tokens]`.
     pub(crate) ids: S,
-    /// `[sentences, tokens]`: added to the scores of a token; 0 for tokens of the sentence,
-    /// -infinity for padding.
-    pub(crate) mask: S,
+    /// u32 `[sentences]`: the number of tokens of each, without padding.
+    pub(crate) lengths: S,
     /// `[sentences, tokens]`: the weight of a token in the mean.
     pub(crate) shares: S,
     /// `[sentences, tokens, hidden]`: the state between layers.
@@ -31,13 +29,7 @@ pub struct Workspace<S: BackendStorage> {
     pub(crate) sum: S,
     /// `[sentences, tokens, ..]`: results inside a layer that are wider than `hidden`.
     pub(crate) wide: S,
-    /// `[3, sentences, heads, tokens, head_size]`: queries, keys and values.
-    pub(crate) qkv: S,
-    /// `[sentences, heads, tokens, tokens]`.
-    pub(crate) scores: S,
-    /// Like `scores`.
-    pub(crate) probabilities: S,
-    /// `[sentences, heads, tokens, head_size]`.
+    /// `[sentences, tokens, heads, head_size]`.
     pub(crate) context: S,
     /// `[sentences, hidden]`.
     pub(crate) means: S,
@@ -59,26 +51,21 @@ impl<S: BackendStorage> Workspace<S> {
             "a sentence of {tokens} tokens: the model has positions for {}",
             config.max_position_embeddings
         );
-        let (rows, heads) = (sentences * tokens, config.num_attention_heads);
+        let rows = sentences * tokens;
         let zeros = |elements: usize| device.zeros(&elements.into(), dtype);
         let mut workspace = Self {
             sentences,
             tokens,
-            heads,
+            heads: config.num_attention_heads,
             head_size: config.head_size(),
             hidden_size: hidden,
-            padded: false,
             product,
-            device: device.clone(),
             ids: device.zeros(&rows.into(), DType::U32)?,
-            mask: zeros(rows)?,
+            lengths: device.zeros(&sentences.into(), DType::U32)?,
             shares: zeros(rows)?,
             hidden: zeros(rows * hidden)?,
             sum: zeros(rows * hidden)?,
             wide: zeros(rows * config.intermediate_size.max(3 * hidden))?,
-            qkv: zeros(rows * 3 * hidden)?,
-            scores: zeros(rows * heads * tokens)?,
-            probabilities: zeros(rows * heads * tokens)?,
             context: zeros(rows * hidden)?,
             means: zeros(sentences * hidden)?,
             embeddings: zeros(sentences * hidden)?,
@@ -94,10 +81,9 @@ impl<S: BackendStorage> Workspace<S> {
     pub fn set(&mut self, batch: &Batch) -> Result<()> {
         let (found, made) = ((batch.sentences(), batch.tokens), (self.sentences, self.tokens));
         ensure!(found == made, "a batch of {found:?} sentences and tokens in a workspace made for {made:?}");
-        self.padded = batch.is_padded();
-        put(&self.device, &batch.ids, &mut self.ids)?;
-        put(&self.device, &batch.places(|_| 0.0, f32::NEG_INFINITY), &mut self.mask)?;
-        put(&self.device, &batch.places(|length| 1.0 / length as f32, 0.0), &mut self.shares)?;
+        put(&batch.ids, &mut self.ids)?;
+        put(&batch.lengths.iter().map(|&length| length as u32).collect::<Vec<_>>(), &mut self.lengths)?;
+        put(&batch.shares(), &mut self.shares)?;
         Ok(())
     }
 
@@ -112,16 +98,7 @@ impl<S: BackendStorage> Workspace<S> {
     /// Returns the errors of the device, including those of earlier steps.
     pub fn embeddings(&self) -> DeviceResult<Vec<Vec<f32>>> {
         let layout = Layout::contiguous(self.sentences * self.hidden_size);
-        let elements = self.embeddings.to_dtype(&layout, DType::F32)?.to_vec::<f32>()?;
+        let elements = read(&self.embeddings, &layout)?;
         Ok(elements.chunks_exact(self.hidden_size).map(<[f32]>::to_vec).collect())
     }
-}
-
-/// Overwrites the elements of a storage, in its dtype.
-fn put<S: BackendStorage, T: WithDType>(device: &S::Device, elements: &[T], storage: &mut S) -> DeviceResult<()> {
-    if storage.dtype() == T::DTYPE {
-        return storage.write_slice(0, elements);
-    }
-    let layout = Layout::contiguous(elements.len());
-    S::cast_into(&device.storage_from_slice(elements)?, &layout, storage, &layout)
 }

@@ -2,24 +2,14 @@
 #![cfg(all(feature = "cuda", feature = "rocm"))]
 
 mod common;
+#[path = "../../common/testing/program.rs"]
+mod simulated;
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use simulated::text;
+use std::process::Output;
 
-/// Runs the program with the simulators.
 fn program(arguments: &[&str]) -> Output {
-    let simulators = std::env::var_os("ISOBIT_SIMGPU").map(PathBuf::from).unwrap_or_else(|| {
-        isobit_simgpu_install::cuda()
-            .and_then(|_| isobit_simgpu_install::rocm())
-            .expect("the simulated GPUs are built");
-        isobit_simgpu_install::folder().expect("they are installed in a folder")
-    });
-    let mut command = Command::new(env!("CARGO_BIN_EXE_isobit-embed"));
-    command.args(arguments).env("ISOBIT_SIMGPU", simulators).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    simulated::run(env!("CARGO_BIN_EXE_isobit-embed"), arguments)
 }
 
 /// Returns the embeddings that the program writes for two sentences of different length, as text

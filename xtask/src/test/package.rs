@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub const FEATURES_CRATE: &str = "isobit-features";
 
 /// Every driver is built, independent of this machine's devices.
-const FEATURES: [&str; 17] = [
+const FEATURES: [&str; 19] = [
     "isobit/cuda",
     "isobit/rocm",
     "isobit-kernels/cuda",
@@ -28,10 +28,12 @@ const FEATURES: [&str; 17] = [
     "isobit-conformance/rocm",
     "isobit-embed/cuda",
     "isobit-embed/rocm",
+    "isobit-llama/cuda",
+    "isobit-llama/rocm",
 ];
 
 /// The packages that have features.
-pub const ALL: &[&str] = &["isobit", "isobit-kernels", "isobit-conformance", "isobit-embed"];
+pub const ALL: &[&str] = &["isobit", "isobit-kernels", "isobit-conformance", "isobit-embed", "isobit-llama"];
 
 /// Returns the features of all packages, as `package/feature`.
 pub fn all_features() -> &'static [&'static str] {
@@ -169,7 +171,7 @@ mod tests {
         assert!(amd.tools.contains(&Need::Objdump) && !amd.simulators && !amd.nvrtc, "{amd:?}");
         let kernels = needs("isobit-kernels");
         assert!(kernels.nvrtc && !kernels.simulators, "{kernels:?}");
-        for name in ["isobit-cuda", "isobit-rocm", "isobit", "isobit-conformance"] {
+        for name in ["isobit-cuda", "isobit-rocm", "isobit", "isobit-conformance", "isobit-llama"] {
             let found = needs(name);
             assert!(found.simulators && found.nvrtc && !found.model && !found.rocrand, "{name}: {found:?}");
             assert_eq!(found.tools, [Need::Clang, Need::Lld, Need::Pip], "{name}");

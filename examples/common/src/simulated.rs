@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 /// The variable that names the folder of the simulators; `cargo xtask` sets it.
 const FOLDER_VARIABLE: &str = "ISOBIT_SIMGPU";
 /// Set in the program that was started again.
-const INSIDE: &str = "ISOBIT_EMBED_SIMULATED";
+const INSIDE: &str = "ISOBIT_EXAMPLE_SIMULATED";
 
 /// A vendor whose GPUs are simulated.
 struct Vendor {

@@ -1,0 +1,64 @@
+//! What a user chooses on the command line: the device, the numerics and the dtype.
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use isobit::{AnyDevice, DType, Numerics};
+
+/// The implementation of matrix products and of attention.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Who {
+    /// Isobit's own kernels, chains of fused multiply-adds: the same bits on every device.
+    Portable,
+    /// Isobit's own kernels, exact sums of integers on integer matrix units: the same bits on every
+    /// device, and faster than `portable`.
+    Block,
+    /// The vendor's libraries: fast.
+    Vendor,
+}
+
+impl From<Who> for Numerics {
+    fn from(who: Who) -> Self {
+        match who {
+            Who::Portable => Numerics::Portable,
+            Who::Block => Numerics::Block,
+            Who::Vendor => Numerics::Vendor,
+        }
+    }
+}
+
+/// The dtype of weights and intermediate results.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Held {
+    /// 32 bits.
+    F32,
+    /// 16 bits, 11 of them significant.
+    F16,
+    /// 16 bits, 8 of them significant.
+    Bf16,
+}
+
+impl From<Held> for DType {
+    fn from(held: Held) -> Self {
+        match held {
+            Held::F32 => DType::F32,
+            Held::F16 => DType::F16,
+            Held::Bf16 => DType::BF16,
+        }
+    }
+}
+
+/// Opens a device by a driver's name for it, such as `cuda:0`, with `numerics` as its default.
+/// [`simulated::resolve`](crate::simulated::resolve) returns such names.
+///
+/// # Errors
+/// Fails if there is no such device, or with the errors of the driver.
+pub fn open(name: &str, numerics: Numerics) -> Result<AnyDevice> {
+    let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
+    let number = ordinal.parse().with_context(|| format!("`{ordinal}` is not a device number"))?;
+    Ok(match driver {
+        "cuda" => AnyDevice::new_cuda_with(number, numerics)?,
+        "rocm" => AnyDevice::new_rocm_with(number, numerics)?,
+        "cpu" => AnyDevice::open(name)?,
+        _ => bail!("unknown device; examples are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"),
+    })
+}

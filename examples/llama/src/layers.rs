@@ -1,0 +1,83 @@
+//! The building blocks of the model: linear layers and norms.
+
+use isobit::{
+    BackendDevice, BackendStorage, DType, Layout, Matmul, MatmulSide, Numerics, Op, PackedMatrix, Result, Src,
+};
+use isobit_examples::memory::upload;
+
+/// `x W^T`, with one row of `W` per output.
+#[derive(Debug)]
+pub struct Linear<S> {
+    weight: Weight<S>,
+    inputs: usize,
+    outputs: usize,
+}
+
+/// A weight as products take it.
+#[derive(Debug)]
+enum Weight<S> {
+    /// As it was given.
+    Plain(S),
+    /// For block products, which otherwise make integers of the weight in every step.
+    Packed(PackedMatrix<S>),
+}
+
+impl<S: BackendStorage> Linear<S> {
+    /// Creates a layer for products like `op` from a matrix `[outputs, inputs]`.
+    ///
+    /// # Errors
+    /// Returns the errors of the device.
+    pub fn new(weight: S, [inputs, outputs]: [usize; 2], op: Matmul) -> Result<Self> {
+        let weight = match op.numerics {
+            Some(Numerics::Block) => {
+                let layout = Layout::contiguous([outputs, inputs]).transpose(0, 1)?;
+                Weight::Packed(PackedMatrix::new(&weight, &layout, MatmulSide::Rhs, op)?)
+            }
+            _ => Weight::Plain(weight),
+        };
+        Ok(Self { weight, inputs, outputs })
+    }
+
+    /// Computes `y = x W^T` for `rows` rows. The weight is not copied: a transposed layout reads
+    /// it.
+    ///
+    /// # Errors
+    /// Returns the errors of the device.
+    pub fn forward(&self, op: Matmul, x: &S, y: &mut S, rows: usize) -> Result<()> {
+        let (from, to) = (Layout::contiguous([rows, self.inputs]), Layout::contiguous([rows, self.outputs]));
+        let transposed = Layout::contiguous([self.outputs, self.inputs]).transpose(0, 1)?;
+        let weight = match &self.weight {
+            Weight::Plain(weight) => Src::Storage(weight, &transposed),
+            Weight::Packed(packed) => packed.as_src(),
+        };
+        S::apply_into(&Op::Matmul(op), &[(x, &from).into(), weight], y, &to)
+    }
+}
+
+/// An RMS norm.
+#[derive(Debug)]
+pub struct Norm<S> {
+    weight: S,
+    size: usize,
+    eps: f64,
+}
+
+impl<S: BackendStorage> Norm<S> {
+    /// Creates a norm of rows of `size` elements, with weights of 1.
+    ///
+    /// # Errors
+    /// Returns the errors of the device.
+    pub fn new<D: BackendDevice<Storage = S>>(device: &D, size: usize, eps: f64, dtype: DType) -> Result<Self> {
+        Ok(Self { weight: upload(device, &vec![1.0; size], dtype)?, size, eps })
+    }
+
+    /// Computes `y = norm(x)` for `rows` rows of `x` from row `first` on.
+    ///
+    /// # Errors
+    /// Returns the errors of the device.
+    pub fn forward(&self, x: &S, first: usize, y: &mut S, rows: usize) -> Result<()> {
+        let from = Layout::contiguous_with_offset([rows, self.size], first * self.size);
+        let (to, weight) = (Layout::contiguous([rows, self.size]), Layout::contiguous(self.size));
+        S::apply_into(&Op::RmsNorm { eps: self.eps }, &[(x, &from).into(), (&self.weight, &weight).into()], y, &to)
+    }
+}

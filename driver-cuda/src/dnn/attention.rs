@@ -38,7 +38,7 @@ pub(crate) fn refusal(asked: &FusedAttention) -> Option<String> {
     Some(format!("cuDNN {why}"))
 }
 
-/// The lengths of each batch entry as tensors.
+/// The numbers of queries and keys as tensors, of each batch entry or of all.
 struct Lengths {
     queries: Tensor,
     keys: Tensor,
@@ -110,13 +110,17 @@ fn windowed(
     let (m, n) = (problem.query.dims[2], problem.key.dims[2]);
     if problem.window_size_right.is_some() {
         let [mut row, column] = [graph.index(&scores, 2)?, graph.index(&scores, 3)?];
-        if let Some(Lengths { queries, keys }) = lengths {
+        let all;
+        let ends = match lengths {
+            None if m != n => {
+                all = Lengths { queries: graph.int(m)?, keys: graph.int(n)? };
+                Some(&all)
+            }
+            given => given,
+        };
+        if let Some(Lengths { queries, keys }) = ends {
             row = graph.pointwise(CUDNN_POINTWISE_ADD, &[&row, keys], INT)?;
             row = graph.pointwise(CUDNN_POINTWISE_SUB, &[&row, queries], INT)?;
-        } else if m != n {
-            let [queries, keys] = [graph.int(m)?, graph.int(n)?];
-            row = graph.pointwise(CUDNN_POINTWISE_ADD, &[&row, &keys], INT)?;
-            row = graph.pointwise(CUDNN_POINTWISE_SUB, &[&row, &queries], INT)?;
         }
         let kept = graph.pointwise(CUDNN_POINTWISE_CMP_GE, &[&row, &column], BOOLEAN)?;
         scores = select(graph, &scores, &kept)?;

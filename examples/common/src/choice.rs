@@ -1,8 +1,10 @@
-//! What a user chooses on the command line: the device, the numerics and the dtype.
+//! What a user chooses on the command line: the device, the numerics and the dtype; and what a
+//! program says in the end.
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use isobit::{AnyDevice, DType, Numerics};
+use std::process::ExitCode;
 
 /// The implementation of matrix products and of attention.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -45,6 +47,14 @@ impl From<Held> for DType {
             Held::Bf16 => DType::BF16,
         }
     }
+}
+
+/// Returns the exit code of a program, and prints its error if it failed.
+pub fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
+    outcome.unwrap_or_else(|e| {
+        eprintln!("error: {e:#}");
+        ExitCode::FAILURE
+    })
 }
 
 /// Opens a device by a driver's name for it, such as `cuda:0`, with `numerics` as its default.

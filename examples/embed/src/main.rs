@@ -6,7 +6,7 @@ use clap::Parser;
 use isobit::{BackendDevice, DType, Numerics};
 use isobit_embed::output::{Report, Sentence, digest, table};
 use isobit_embed::{Batch, Model, Tokenizer, bench, folder};
-use isobit_examples::choice::{Held, Who, open};
+use isobit_examples::choice::{Held, Who, exit_code, open};
 use isobit_examples::output::write;
 use isobit_examples::simulated::{self, Device};
 use std::path::PathBuf;
@@ -55,13 +55,7 @@ const TELLING: [&str; 6] = [
 ];
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(code) => code,
-        Err(e) => {
-            eprintln!("error: {e:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<ExitCode> {

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
 use isobit::{BackendDevice, DType, Numerics};
-use isobit_examples::choice::{Held, Who, open};
+use isobit_examples::choice::{Held, Who, exit_code, open};
 use isobit_examples::output::{digest, write};
 use isobit_examples::simulated::{self, Device};
 use isobit_llama::generate::{self, Timing};
@@ -79,13 +79,7 @@ struct Report<'a> {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(code) => code,
-        Err(e) => {
-            eprintln!("error: {e:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<ExitCode> {

@@ -43,6 +43,8 @@ fn works() -> Vec<Work> {
         work(causal, [200, 40, 64]),
         work(all.with_window(Some(30), Some(0)), [128, 128, 64]),
         work(all.with_window(Some(30), Some(0)), [50, 128, 64]),
+        // A window of more keys than there are queries.
+        work(all.with_window(Some(60), Some(0)), [20, 128, 64]),
         work(masked, [64, 80, 64]),
         work(causal.with_inputs(true, false), [72, 72, 64]),
         work(padded, [64, 80, 64]),

@@ -16,14 +16,24 @@ pub const PACK: [u8; 2] = [3, 4];
 /// targets without the units.
 pub const FLASH: [u8; 2] = [5, 6];
 pub const FLASH_MASKED: [u8; 2] = [7, 8];
+/// Lengths for the vendor's library, of the one dtype that stands for those of its size.
+pub const LENGTHS: u8 = 9;
 /// The sizes of heads of these kernels.
 pub const FLASH_SIZES: [usize; 2] = [64, 128];
 
 /// The dtypes that attention supports.
 pub const DTYPES: [DType; 3] = [DType::F16, DType::BF16, DType::F32];
 
+/// Returns the key of the kernel that prepares lengths.
+pub const fn lengths_key() -> Key {
+    Key::new(Family::Attention, 0, &[DType::I16], LENGTHS)
+}
+
 /// Adds the attention modules.
 pub fn add(modules: &mut Vec<Module>) {
+    let mut lengths = Module::new("attention_lengths", "ops/attention/lengths.cu");
+    lengths.kernel(lengths_key(), "attention_lengths".into(), "ISOBIT_ATTENTION_LENGTHS", &["u16"]);
+    modules.push(lengths);
     for dtype in DTYPES {
         let ty = if dtype == DType::F32 { "float" } else { dtype.as_str() };
         let key = |variant| Key::new(Family::Attention, 0, &[dtype], variant);

@@ -10,7 +10,7 @@ use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::index::Divisor;
 use crate::launch::sizes;
-use crate::manifest::instances::attention::{COMBINE, FLASH, FLASH_MASKED, PACK, SPLIT, SPLIT_FEW};
+use crate::manifest::instances::attention::{COMBINE, FLASH, FLASH_MASKED, PACK, SPLIT, SPLIT_FEW, lengths_key};
 use crate::ops::matmul::block::SEGMENT as KEYS;
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -32,7 +32,8 @@ fn key(dtype: DType, variant: u8) -> Key {
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let flash = [PACK, FLASH, FLASH_MASKED];
-    [SPLIT, SPLIT_FEW, COMBINE].iter().chain(flash.as_flattened()).map(|&variant| key(dtypes[0], variant)).collect()
+    let own = [SPLIT, SPLIT_FEW, COMBINE].iter().chain(flash.as_flattened()).map(|&variant| key(dtypes[0], variant));
+    own.chain((dtypes[0] != DType::F32).then(lengths_key)).collect()
 }
 
 /// The layout of the kernels' `Attention`.

@@ -1,11 +1,15 @@
 //! Attention by the vendor's library: prepares what libraries take, which are operands whose heads
 //! lie in one piece and whose rows have a key.
 
-use super::Tensor;
+use super::{THREADS, Tensor};
+use crate::args;
+use crate::launch::Launch;
+use crate::manifest::instances::attention::lengths_key;
 use crate::ops::stored;
 use crate::runtime::{FusedAttention, GpuRuntime, Tensor4, Vendor};
 use crate::storage::GpuStorage;
 use isobit_hal::{Attention, BackendStorage, DType, Layout, Op, Result, Scalar, Src};
+use std::mem::offset_of;
 
 /// Returns an operand whose rows are contiguous and begin at multiples of 16 bytes where their size
 /// allows it: the caller's, or that of a copy.
@@ -85,7 +89,8 @@ pub(super) unsafe fn attend<R: GpuRuntime>(
     let (key, _key) = in_one_piece(key.0, key.1)?;
     let (value, _value) = in_one_piece(value.0, value.1)?;
     let mask = mask.map(|(storage, layout)| in_one_piece(storage, &once(rest(layout)?)?)).transpose()?;
-    let lengths = lengths.map(|(storage, layout)| both_lengths(storage, layout, m, n)).transpose()?;
+    let right = op.window_size_right.map_or(u32::MAX, |right| right.min(u32::MAX as usize) as u32);
+    let lengths = lengths.map(|lengths| both_lengths(lengths, n, right, (&*dst, dst_layout))).transpose()?;
     let prepared = FusedAttention {
         query,
         key,
@@ -94,11 +99,9 @@ pub(super) unsafe fn attend<R: GpuRuntime>(
         lengths: lengths.as_ref().map(|both| both.each_ref().map(GpuStorage::ptr)),
         ..problem
     };
-    // Libraries leave rows as they are that come before all keys, and those of batch entries
-    // without keys.
-    let unwritten = if op.has_lengths { queries } else { before };
-    if unwritten > 0 {
-        dst.const_set(Scalar::zero(dst.dtype()), &dst_layout.narrow(2, 0, unwritten)?)?;
+    // Libraries leave rows as they are that come before all keys.
+    if before > 0 {
+        dst.const_set(Scalar::zero(dst.dtype()), &dst_layout.narrow(2, 0, before)?)?;
     }
     let outcome = device.call_vendor(|runtime, stream, scratch| {
         // SAFETY: the caller promises valid operands; copies have the same sizes.
@@ -107,16 +110,59 @@ pub(super) unsafe fn attend<R: GpuRuntime>(
     Ok(device.vendor_took(&whole, outcome))
 }
 
-/// Returns m and the number of keys, at most n, of each batch entry.
+/// The layout of the kernel's `Lengths`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Lengths {
+    m: u32,
+    n: u32,
+    d: u32,
+    heads: u32,
+    right: u32,
+    parts: u32,
+    entries: u64,
+    length: u64,
+    to: [u64; 4],
+}
+
+const _: () = assert!(size_of::<Lengths>() == 72);
+const _: () = assert!(offset_of!(Lengths, entries) == 24 && offset_of!(Lengths, to) == 40);
+
+/// Elements of a batch entry's result for each of its blocks, of which most find nothing to clear;
+/// and the most blocks, which go on to other batch entries.
+const ELEMENTS: usize = 1 << 16;
+const BLOCKS: usize = 1 << 16;
+
+/// Returns the number of queries and the number of keys, at most n, of each batch entry, and sets
+/// the rows of the result that have no key to 0. One launch: as a clamp and two fills, it took 8 us
+/// beside the 18 of attention of 32 x 12 heads of 128 queries and keys.
 fn both_lengths<R: GpuRuntime>(
-    lengths: &GpuStorage<R>,
-    layout: &Layout,
-    m: usize,
+    (lengths, layout): (&GpuStorage<R>, &Layout),
     n: usize,
+    right: u32,
+    to: (&GpuStorage<R>, &Layout),
 ) -> Result<[GpuStorage<R>; 2]> {
-    let contiguous = Layout::contiguous(layout.shape());
-    let mut queries = lengths.device().alloc(layout.elem_count(), DType::U32)?;
-    queries.const_set(Scalar::from(m as u32), &contiguous)?;
-    let keys = lengths.clamp(layout, 0.0, n as f64)?;
+    let device = lengths.device();
+    let &[entries, heads, m, d] = to.1.dims() else { unreachable!("validated to be of rank 4") };
+    let alloc = || device.alloc(entries, DType::U32);
+    let [queries, keys] = [alloc()?, alloc()?];
+    let parts = (heads * m * d).div_ceil(ELEMENTS);
+    let to = Tensor::new(to);
+    let parameters = Lengths {
+        m: m as u32,
+        n: n as u32,
+        d: d as u32,
+        heads: heads as u32,
+        right,
+        parts: parts as u32,
+        entries: entries as u64,
+        length: layout.stride()[0] as u64,
+        to: to.strides(),
+    };
+    let launch = Launch::linear(lengths_key(), entries.saturating_mul(parts).min(BLOCKS) as u32, THREADS);
+    let from = lengths.ptr().at(DType::U32, layout.start_offset());
+    // SAFETY: the layouts were validated against their buffers, and so was their number of batch
+    // entries, for each of which there is space in both results.
+    unsafe { launch.on(device, args![from, queries.ptr(), keys.ptr(), to.ptr, parameters])? };
     Ok([queries, keys])
 }

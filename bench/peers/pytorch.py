@@ -70,10 +70,12 @@ def laid_out(dtype):
 def along_rows(dtype):
     x = rand(8192, 8192, dtype=dtype)
     weight, bias = rand(8192, dtype=dtype), rand(8192, dtype=dtype)
+    skip, x_bias = rand(8192, 8192, dtype=dtype), rand(8192, dtype=dtype)
     yield "softmax_last", "8192x8192", lambda: torch.softmax(x, -1)
     yield "log_softmax_last", "8192x8192", lambda: torch.log_softmax(x, -1)
     yield "rms_norm_last", "8192x8192", lambda: F.rms_norm(x, (8192,), weight, 1e-5)
     yield "layer_norm_last", "8192x8192", lambda: F.layer_norm(x, (8192,), weight, bias, 1e-5)
+    yield "skip_layer_norm_last", "8192x8192", lambda: F.layer_norm(x + x_bias + skip, (8192,), weight, bias, 1e-5)
     yield "cumsum_last", "8192x8192", lambda: torch.cumsum(x, 1)
     yield "cumsum_first", "8192x8192", lambda: torch.cumsum(x, 0)
     yield "argmax_last", "8192x8192", lambda: torch.argmax(x, 1)

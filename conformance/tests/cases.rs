@@ -107,7 +107,11 @@ fn every_cell_has_what_chooses_a_kernel() {
     assert_eq!(missing(&["add", "rem", "pow", "minimum", "eq", "ne", "where_cond", "add_gelu"], &rows), [""; 0]);
     for lengths in [1025..2049, 2049..4097, 4097..8193, 8193..16_385, 16_385..200_000] {
         let has = |case: &Case| lengths.contains(case.shape.last().unwrap());
-        assert_eq!(missing(&["softmax", "log_softmax", "rms_norm", "layer_norm"], &has), [""; 0], "{lengths:?}");
+        assert_eq!(
+            missing(&["softmax", "log_softmax", "rms_norm", "layer_norm", "skip_layer_norm"], &has),
+            [""; 0],
+            "{lengths:?}"
+        );
     }
     let tall = |case: &Case| {
         let dense = case.inputs[0].layout.as_ref().is_some_and(|spec| *spec == LayoutSpec::contiguous(2));

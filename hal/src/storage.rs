@@ -863,6 +863,21 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::LayerNorm { eps }, &[(self, layout), (weight, weight_layout), (bias, bias_layout)])
     }
 
+    /// Computes [`Op::SkipLayerNorm`] over the last dimension: [`layer_norm`](Self::layer_norm) of
+    /// `(self + src_bias) + skip`. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn skip_layer_norm(
+        &self,
+        layout: &Layout,
+        skip: (&Self, &Layout),
+        [weight, bias, src_bias]: [(&Self, &Layout); 3],
+        eps: f64,
+    ) -> Result<Self> {
+        Self::apply(&Op::SkipLayerNorm { eps }, &[(self, layout), skip, weight, bias, src_bias])
+    }
+
     /// Applies rotary position embedding. [`RopeForm`] says which elements form a pair,
     /// [`Op::Rope`] gives the shapes. Dtypes: floats. [Class](crate::Class): defined.
     ///

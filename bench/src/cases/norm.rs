@@ -24,22 +24,27 @@ fn norms<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [m, n]: [usize; 2]
         ("log_softmax_last", Op::LogSoftmax),
         ("rms_norm_last", Op::RmsNorm { eps }),
         ("layer_norm_last", Op::LayerNorm { eps }),
+        ("skip_layer_norm_last", Op::SkipLayerNorm { eps }),
     ];
     if !ops.iter().any(|(name, _)| rows.wants(name, dtype)) {
         return Ok(());
     }
     let (l, row, work) = (&Layout::contiguous([m, n]), &Layout::contiguous(n), &format!("{m}x{n}"));
-    let (x, w, b) = (&rows.bench.random(m * n, dtype)?, &rows.bench.random(n, dtype)?, &rows.bench.random(n, dtype)?);
+    let (x, skip) = (&rows.bench.random(m * n, dtype)?, &rows.bench.random(m * n, dtype)?);
+    let (w, b, x_bias) = (&rows.bench.random(n, dtype)?, &rows.bench.random(n, dtype)?, &rows.bench.random(n, dtype)?);
     let dst = &mut rows.bench.output(m * n, dtype)?;
-    let all = [Src::Storage(x, l), Src::Storage(w, row), Src::Storage(b, row)];
+    let [x, skip] = [x, skip].map(|s| Src::Storage(s, l));
+    let [w, b, x_bias] = [w, b, x_bias].map(|s| Src::Storage(s, row));
     for (name, op) in &ops {
-        let inputs = match op {
-            Op::RmsNorm { .. } => 2,
-            Op::LayerNorm { .. } => 3,
-            _ => 1,
+        // How many inputs are as large as the result, and all of them.
+        let (large, inputs): (usize, &[_]) = match op {
+            Op::RmsNorm { .. } => (1, &[x, w]),
+            Op::LayerNorm { .. } => (1, &[x, w, b]),
+            Op::SkipLayerNorm { .. } => (2, &[x, skip, w, b, x_bias]),
+            _ => (1, &[x]),
         };
-        let bytes = (2 * m * n + (inputs - 1) * n) * dtype.size_in_bytes();
-        rows.add(name, dtype, work, bytes, Box::new(|| GpuStorage::apply_into(op, &all[..inputs], dst, l)))?;
+        let bytes = ((large + 1) * m * n + (inputs.len() - large) * n) * dtype.size_in_bytes();
+        rows.add(name, dtype, work, bytes, Box::new(|| GpuStorage::apply_into(op, inputs, dst, l)))?;
     }
     Ok(())
 }

@@ -79,17 +79,18 @@ def softmaxes(golden, dtype, view):
         emit(golden, "log_softmax", dtype, [view], log, absolute * 1.01)
 
 
-def norms(golden, dtype, view, weight, bias, eps):
-    u, x, w, b = U[compute(dtype)], wide(view.array()), wide(weight.array()), wide(bias.array())
-    # eps as in the contract, rounded to the compute type.
-    e = float(np.float32(eps)) if compute(dtype) == "f32" else eps
-    t, n = torch.from_numpy(x.copy()), x.shape[-1]
-    tw, tb = torch.from_numpy(w.copy()), torch.from_numpy(b.copy())
-    params = named(eps=[eps])
-    h = depth(n)
-    y = torch.nn.functional.rms_norm(t, (n,), tw, e).numpy()
-    emit(golden, "rms_norm", dtype, [view, weight], y, np.abs(y) * u * (0.5 * (h + 4) + 5) * 1.01, params)
+def parameter(eps, dtype):
+    """eps as in the contract, rounded to the compute type."""
+    return float(np.float32(eps)) if compute(dtype) == "f32" else eps
+
+
+def layer_norm(dtype, x, weight, bias, eps):
+    """The result for rows in f64, and its bound in the compute type."""
+    u, n = U[compute(dtype)], x.shape[-1]
+    w, b, e = wide(weight.array()), wide(bias.array()), parameter(eps, dtype)
+    t, tw, tb = torch.from_numpy(x.copy()), torch.from_numpy(w.copy()), torch.from_numpy(b.copy())
     y = torch.nn.functional.layer_norm(t, (n,), tw, tb, e).numpy()
+    h = depth(n)
     # The mean's error shifts every element, and changes the variance only by its square, which is
     # below the error of f32.
     mean = x.mean(-1, keepdims=True)
@@ -97,8 +98,28 @@ def norms(golden, dtype, view, weight, bias, eps):
     scale = 1.0 / np.sqrt(x.var(-1, keepdims=True) + e)
     part = np.abs(x - mean) * scale * np.abs(w)
     moved = (off + u * np.abs(x - mean)) * scale * np.abs(w)
-    emit(golden, "layer_norm", dtype, [view, weight, bias], y,
-         (part * (u * (h + 12) + off * scale + (off * scale) ** 2) + moved * 2 + u * np.abs(b)) * 1.01, params)  # fmt: skip
+    return y, (part * (u * (h + 12) + off * scale + (off * scale) ** 2) + moved * 2 + u * np.abs(b)) * 1.01
+
+
+def norms(golden, dtype, view, weight, bias, eps):
+    u, x, w = U[compute(dtype)], wide(view.array()), wide(weight.array())
+    t, n = torch.from_numpy(x.copy()), x.shape[-1]
+    tw = torch.from_numpy(w.copy())
+    params = named(eps=[eps])
+    h = depth(n)
+    y = torch.nn.functional.rms_norm(t, (n,), tw, parameter(eps, dtype)).numpy()
+    emit(golden, "rms_norm", dtype, [view, weight], y, np.abs(y) * u * (0.5 * (h + 4) + 5) * 1.01, params)
+    y, bound = layer_norm(dtype, x, weight, bias, eps)
+    emit(golden, "layer_norm", dtype, [view, weight, bias], y, bound, params)
+
+
+def skip_norm(golden, dtype, view, skip, weight, bias, view_bias, eps):
+    """Both sums are rounded as by `add`, so the bound is that of layer_norm for the rounded sum."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        x = rounded(wide(view.array()) + wide(view_bias.array()), dtype)
+        x = wide(rounded(wide(x) + wide(skip.array()), dtype))
+        y, bound = layer_norm(dtype, x, weight, bias, eps)
+    emit(golden, "skip_layer_norm", dtype, [view, skip, weight, bias, view_bias], y, bound, named(eps=[eps]))
 
 
 def specials(golden, dtype):
@@ -115,6 +136,25 @@ def specials(golden, dtype):
     finite = np.array([r for r in rows if np.isfinite(r).all()]).astype(DTYPES[dtype])
     ones = np.ones(5).astype(DTYPES[dtype])
     norms(golden, dtype, View(dtype, finite), View(dtype, ones), View(dtype, ones), 1e-3)
+
+
+def skip_norms(golden, dtype):
+    top = float(ml_dtypes.finfo(DTYPES[dtype]).max)
+    cases = [(1, 1.0), (17, 1.0), (257, 3.0)]
+    # Sums beyond the largest float: f8e4m3 saturates, f16 has infinities.
+    cases += [(17, top / 2)] if dtype in ("f8e4m3", "f16") else []
+    for n, scale in cases:
+        shape = (2 if n < 100 else 1, n)
+        rows = [View(dtype, draw(dtype, shape, scale, name)) for name in ("x", "skip")]
+        parameters = [View(dtype, draw(dtype, (n,), 1.0, name)) for name in ("w", "b", "x bias")]
+        skip_norm(golden, dtype, *rows, *parameters, 1e-5)
+    buffer = draw(dtype, (120,), 4.0, "layouts")
+    # Both strided, then a skip that is the same for all rows.
+    for shape, strides, skip_strides in [([6, 10], [1, 6], [11, 1]), ([4, 7], [10, 2], [0, 3])]:
+        n = shape[-1]
+        rows = [View(dtype, buffer, shape, strides), View(dtype, buffer, shape, skip_strides, 50)]
+        parameters = [View(dtype, buffer, [n], *at) for at in [([3], 50), ([0], 3), ([2], 7)]]
+        skip_norm(golden, dtype, *rows, *parameters, 1e-6)
 
 
 def make(golden):
@@ -134,3 +174,5 @@ def make(golden):
         specials(golden, dtype)
     # More than four elements per lane.
     softmaxes(golden, "f32", View("f32", draw("f32", (1, 1025), 3.0, "x")))
+    for dtype in FLOATS:
+        skip_norms(golden, dtype)

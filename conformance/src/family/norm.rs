@@ -1,4 +1,4 @@
-//! softmax, log_softmax, rms_norm and layer_norm: rows at and around the lengths at which a kernel
+//! Softmax and the norms: rows at and around the lengths at which a kernel
 //! changes its method. Every sixteen cases have a row of each of the longer methods, and one longer
 //! than a segment.
 
@@ -40,12 +40,13 @@ impl Family for NormFamily {
         match op {
             Op::RmsNorm { .. } => Op::RmsNorm { eps },
             Op::LayerNorm { .. } => Op::LayerNorm { eps },
+            Op::SkipLayerNorm { .. } => Op::SkipLayerNorm { eps },
             other => other.clone(),
         }
     }
 
-    fn input_dims(&self, _op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
-        let rows = if input == 0 { 0 } else { shape.len() - 1 };
+    fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
+        let rows = if is_of_rows(op, input) { 0 } else { shape.len() - 1 };
         shape[rows..].to_vec()
     }
 
@@ -78,10 +79,10 @@ impl Family for NormFamily {
             let empty = draw.pick(0..shape.len());
             shape[empty] = 0;
         }
-        let inputs: Vec<Vec<usize>> = (0..=parameters(op)).map(|i| self.input_dims(op, &shape, i)).collect();
+        let inputs: Vec<Vec<usize>> = (0..op.inputs()).map(|i| self.input_dims(op, &shape, i)).collect();
         let layouts = layouts(draw, plan, &inputs, &shape);
         let eps = draw.one_of(EPS);
-        let params = if parameters(op) > 0 { Named::default().with("eps", &[eps]) } else { Named::default() };
+        let params = if op.inputs() > 1 { Named::default().with("eps", &[eps]) } else { Named::default() };
         (shape, Some(Params::Named(params)), layouts)
     }
 
@@ -98,8 +99,8 @@ impl Family for NormFamily {
                 1 => Just(Dist::Ramp),
             ]),
             // A variance near a usual eps, which then decides.
-            (_, 0) if draw.chance(15) => Dist::Uniform { scale: draw.pick(-21..-5i32) },
-            (_, 0) => values::accumulated(draw),
+            _ if is_of_rows(op, input) && draw.chance(15) => Dist::Uniform { scale: draw.pick(-21..-5i32) },
+            _ if is_of_rows(op, input) => values::accumulated(draw),
             _ => draw.pick(prop_oneof![
                 4 => (-1..3i32).prop_map(|scale| Dist::Uniform { scale }),
                 1 => Just(Dist::Ones),
@@ -111,11 +112,7 @@ impl Family for NormFamily {
     }
 }
 
-/// Returns the number of parameters of a row's length that an operation has.
-fn parameters(op: &Op) -> usize {
-    match op {
-        Op::RmsNorm { .. } => 1,
-        Op::LayerNorm { .. } => 2,
-        _ => 0,
-    }
+/// Whether an input has rows, and is not a parameter of a row's length.
+fn is_of_rows(op: &Op, input: usize) -> bool {
+    input == 0 || input == 1 && matches!(op, Op::SkipLayerNorm { .. })
 }

@@ -1,17 +1,22 @@
 //! Multi-head self-attention: every token of a sentence attends to every other token,
 //! and not to padding.
 
-use crate::layers::{Linear, Residual};
-use crate::weights::Weights;
+use crate::layers::{Affine, LayerNorm, Residual};
+use crate::weights::Loader;
 use crate::{Config, Workspace};
 use anyhow::Result;
-use isobit::{BackendStorage, BinaryOp, DType, Layout, Op, Result as DeviceResult, Src};
+use isobit::{BackendStorage, BinaryOp, Layout, Op, Result as DeviceResult, Src};
+use isobit_examples::Linear;
 
 /// The attention half of an encoder layer.
 #[derive(Debug)]
 pub struct Attention<S> {
     /// The stacked weights of queries, keys and values: one product computes all three.
     qkv: Linear<S>,
+    /// The bias of the queries. That of the keys adds the same number to all scores of a query,
+    /// which leaves their softmax as it is. That of the values adds itself to every mean of them,
+    /// so it is part of the output's.
+    bias: S,
     output: Residual<S>,
 }
 
@@ -20,17 +25,21 @@ impl<S: BackendStorage> Attention<S> {
     ///
     /// # Errors
     /// Fails if the file lacks a tensor, or with the errors of the device.
-    pub fn load(device: &S::Device, weights: &Weights<'_>, name: &str, config: &Config, dtype: DType) -> Result<Self> {
+    pub fn load(from: &Loader<'_, S::Device>, name: &str, config: &Config) -> Result<Self> {
         let hidden = config.hidden_size;
-        let (mut weight, mut bias) = (Vec::new(), Vec::new());
-        for part in ["query", "key", "value"] {
-            weight.extend(weights.get(&format!("{name}.self.{part}.weight"), &[hidden, hidden])?);
-            bias.extend(weights.get(&format!("{name}.self.{part}.bias"), &[hidden])?);
-        }
-        let qkv = Linear::new(device, &weight, &bias, dtype)?;
-        let output =
-            Residual::load(device, weights, &format!("{name}.output"), [hidden, hidden], config.layer_norm_eps, dtype)?;
-        Ok(Self { qkv, output })
+        let matrix = |part: &str| from.weights.get(&format!("{name}.{part}.weight"), &[hidden, hidden]);
+        let vector = |part: &str| from.weights.get(&format!("{name}.{part}.bias"), &[hidden]);
+        let stacked = [matrix("self.query")?, matrix("self.key")?, matrix("self.value")?].concat();
+        let (joined, of_values) = (matrix("output.dense")?, vector("self.value")?);
+        let moved = |row: &[f32]| row.iter().zip(&of_values).map(|(&w, &b)| f64::from(w) * f64::from(b)).sum::<f64>();
+        let rows = vector("output.dense")?.into_iter().zip(joined.chunks_exact(hidden));
+        let bias: Vec<f32> = rows.map(|(bias, row)| (f64::from(bias) + moved(row)) as f32).collect();
+        let norm = LayerNorm::load(from, &format!("{name}.output.LayerNorm"), hidden, config.layer_norm_eps)?;
+        Ok(Self {
+            qkv: Linear::new(from.upload(&stacked)?, [hidden, 3 * hidden], from.product)?,
+            bias: from.upload(&vector("self.query")?)?,
+            output: Residual::new(Affine::new(from, &joined, &bias)?, norm),
+        })
     }
 
     /// Updates the hidden state of the workspace.
@@ -40,10 +49,12 @@ impl<S: BackendStorage> Attention<S> {
     pub fn forward(&self, w: &mut Workspace<S>) -> DeviceResult<()> {
         let [batch, tokens, heads, size] = [w.sentences, w.tokens, w.heads, w.head_size];
         let rows = w.rows();
-        self.qkv.product(w.product, &w.hidden, &mut w.wide, rows)?;
+        self.qkv.forward(w.product, &w.hidden, &mut w.wide, rows)?;
 
-        let (outputs, bias) = self.qkv.outputs(rows)?;
-        S::binary_into(BinaryOp::Add, Src::InPlace, (self.qkv.bias(), &bias).into(), &mut w.wide, &outputs)?;
+        let hidden = heads * size;
+        let queries = Layout::contiguous([rows, 3 * hidden]).narrow(1, 0, hidden)?;
+        let bias = Layout::contiguous(hidden).broadcast_as(queries.shape())?;
+        S::binary_into(BinaryOp::Add, Src::InPlace, (&self.bias, &bias).into(), &mut w.wide, &queries)?;
 
         let made = Layout::contiguous([batch, tokens, 3 * heads, size]);
         let part = |which| made.narrow(2, which * heads, heads)?.transpose(1, 2);
@@ -54,6 +65,6 @@ impl<S: BackendStorage> Attention<S> {
         let parameters = isobit::Attention::new().with_inputs(false, true);
         let attend = Op::ScaledDotProductAttention(parameters).with_numerics(w.product.numerics);
         S::apply_into(&attend, &inputs.map(Src::from), &mut w.context, &context)?;
-        self.output.forward(w.product, &w.context, &mut w.sum, &mut w.hidden, rows)
+        self.output.forward(w.product, &w.context, [&mut w.sum, &mut w.next], &mut w.hidden, rows)
     }
 }

@@ -1,19 +1,18 @@
 //! The first layer, which converts ids to vectors.
 
 use crate::layers::LayerNorm;
-use crate::weights::Weights;
+use crate::weights::Loader;
 use crate::{Config, Workspace};
 use anyhow::Result;
-use isobit::{BackendStorage, BinaryOp, DType, Layout, Op, Result as DeviceResult, Src};
-use isobit_examples::memory::upload;
+use isobit::{BackendStorage, Layout, Op, Result as DeviceResult};
 
 /// Embeddings of tokens and of their positions.
 #[derive(Debug)]
 pub struct Embeddings<S> {
     words: S,
-    /// Position embeddings plus the token type embedding: a single sentence has only one token
-    /// type.
     places: S,
+    /// A single sentence has only one token type.
+    kind: S,
     norm: LayerNorm<S>,
     sizes: [usize; 2],
 }
@@ -23,18 +22,15 @@ impl<S: BackendStorage> Embeddings<S> {
     ///
     /// # Errors
     /// Fails if the file lacks a tensor, or with the errors of the device.
-    pub fn load(device: &S::Device, weights: &Weights<'_>, config: &Config, dtype: DType) -> Result<Self> {
+    pub fn load(from: &Loader<'_, S::Device>, config: &Config) -> Result<Self> {
         let (words, hidden) = (config.vocab_size, config.hidden_size);
-        let table = |of: &str, rows| weights.get(&format!("embeddings.{of}_embeddings.weight"), &[rows, hidden]);
+        let table = |of: &str, rows| from.weights.get(&format!("embeddings.{of}_embeddings.weight"), &[rows, hidden]);
         let kinds = table("token_type", config.type_vocab_size)?;
-        let mut places = table("position", config.max_position_embeddings)?;
-        for place in places.chunks_exact_mut(hidden) {
-            place.iter_mut().zip(&kinds[..hidden]).for_each(|(element, kind)| *element += kind);
-        }
         Ok(Self {
-            words: upload(device, &table("word", words)?, dtype)?,
-            places: upload(device, &places, dtype)?,
-            norm: LayerNorm::load(device, weights, "embeddings.LayerNorm", hidden, config.layer_norm_eps, dtype)?,
+            words: from.upload(&table("word", words)?)?,
+            places: from.upload(&table("position", config.max_position_embeddings)?)?,
+            kind: from.upload(&kinds[..hidden])?,
+            norm: LayerNorm::load(from, "embeddings.LayerNorm", hidden, config.layer_norm_eps)?,
             sizes: [words, hidden],
         })
     }
@@ -51,7 +47,6 @@ impl<S: BackendStorage> Embeddings<S> {
 
         let vectors = Layout::contiguous([w.sentences, w.tokens, hidden]);
         let places = Layout::contiguous([w.tokens, hidden]).broadcast_as(vectors.shape())?;
-        S::binary_into(BinaryOp::Add, Src::InPlace, (&self.places, &places).into(), &mut w.sum, &vectors)?;
-        self.norm.forward(&w.sum, &mut w.hidden, rows)
+        self.norm.forward(&w.sum, &self.kind, (&self.places, &places), &mut w.hidden, &vectors)
     }
 }

@@ -1,16 +1,16 @@
 //! The feed-forward half of an encoder layer, which maps each token separately through a wider
 //! vector.
 
-use crate::layers::{Linear, Residual};
-use crate::weights::Weights;
+use crate::layers::{Affine, LayerNorm, Residual};
+use crate::weights::Loader;
 use crate::{Config, Workspace};
 use anyhow::Result;
-use isobit::{Activation, BackendStorage, DType, Op, Result as DeviceResult, Src};
+use isobit::{Activation, BackendStorage, Op, Result as DeviceResult, Src};
 
 /// Two linear layers with GELU between them.
 #[derive(Debug)]
 pub struct FeedForward<S> {
-    widen: Linear<S>,
+    widen: Affine<S>,
     output: Residual<S>,
 }
 
@@ -19,12 +19,14 @@ impl<S: BackendStorage> FeedForward<S> {
     ///
     /// # Errors
     /// Fails if the file lacks a tensor, or with the errors of the device.
-    pub fn load(device: &S::Device, weights: &Weights<'_>, name: &str, config: &Config, dtype: DType) -> Result<Self> {
+    pub fn load(from: &Loader<'_, S::Device>, name: &str, config: &Config) -> Result<Self> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
-        let widen = Linear::load(device, weights, &format!("{name}.intermediate.dense"), [hidden, wide], dtype)?;
-        let output =
-            Residual::load(device, weights, &format!("{name}.output"), [wide, hidden], config.layer_norm_eps, dtype)?;
-        Ok(Self { widen, output })
+        let affine = |part: &str, sizes| Affine::load(from, &format!("{name}.{part}.dense"), sizes);
+        let norm = LayerNorm::load(from, &format!("{name}.output.LayerNorm"), hidden, config.layer_norm_eps)?;
+        Ok(Self {
+            widen: affine("intermediate", [hidden, wide])?,
+            output: Residual::new(affine("output", [wide, hidden])?, norm),
+        })
     }
 
     /// Updates the hidden state of the workspace.
@@ -37,6 +39,6 @@ impl<S: BackendStorage> FeedForward<S> {
         let (outputs, bias) = self.widen.outputs(rows)?;
         let activation = Op::AddActivation(Activation::GeluErf);
         S::apply_into(&activation, &[Src::InPlace, (self.widen.bias(), &bias).into()], &mut w.wide, &outputs)?;
-        self.output.forward(w.product, &w.wide, &mut w.sum, &mut w.hidden, rows)
+        self.output.forward(w.product, &w.wide, [&mut w.sum, &mut w.next], &mut w.hidden, rows)
     }
 }

@@ -1,56 +1,46 @@
 //! The building blocks of the model: linear layers, layer norms, and both combined with a residual
 //! connection.
 
-use crate::weights::Weights;
+use crate::weights::Loader;
 use anyhow::Result;
-use isobit::{BackendStorage, BinaryOp, DType, Layout, Matmul, Op, Result as DeviceResult, Src};
-use isobit_examples::memory::upload;
+use isobit::{BackendStorage, Layout, Matmul, Op, Result as DeviceResult, Src};
+use isobit_examples::Linear;
 
 /// `x W^T + b`. The product and the bias are separate, because the operation after the product adds
 /// the bias in its own pass.
 #[derive(Debug)]
-pub struct Linear<S> {
-    weight: S,
+pub struct Affine<S> {
+    linear: Linear<S>,
     bias: S,
-    inputs: usize,
     outputs: usize,
 }
 
-impl<S: BackendStorage> Linear<S> {
+impl<S: BackendStorage> Affine<S> {
     /// Loads the layer with a name.
     ///
     /// # Errors
     /// Fails if the file lacks a tensor, or with the errors of the device.
-    pub fn load(
-        device: &S::Device,
-        weights: &Weights<'_>,
-        name: &str,
-        [inputs, outputs]: [usize; 2],
-        dtype: DType,
-    ) -> Result<Self> {
-        let weight = weights.get(&format!("{name}.weight"), &[outputs, inputs])?;
-        let bias = weights.get(&format!("{name}.bias"), &[outputs])?;
-        Ok(Self::new(device, &weight, &bias, dtype)?)
+    pub fn load(from: &Loader<'_, S::Device>, name: &str, [inputs, outputs]: [usize; 2]) -> Result<Self> {
+        let weight = from.weights.get(&format!("{name}.weight"), &[outputs, inputs])?;
+        Self::new(from, &weight, &from.weights.get(&format!("{name}.bias"), &[outputs])?)
     }
 
     /// Creates a layer from a bias and a weight with one row per output, as in PyTorch.
     ///
     /// # Errors
     /// Returns the errors of the device.
-    pub fn new(device: &S::Device, weight: &[f32], bias: &[f32], dtype: DType) -> DeviceResult<Self> {
+    pub fn new(from: &Loader<'_, S::Device>, weight: &[f32], bias: &[f32]) -> Result<Self> {
         let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
-        Ok(Self { weight: upload(device, weight, dtype)?, bias: upload(device, bias, dtype)?, inputs, outputs })
+        let linear = Linear::new(from.upload(weight)?, [inputs, outputs], from.product)?;
+        Ok(Self { linear, bias: from.upload(bias)?, outputs })
     }
 
-    /// Computes `y = x W^T` for `rows` rows, with the numerics of `op`. The weight is not copied: a
-    /// transposed layout reads it.
+    /// Computes `y = x W^T` for `rows` rows, with the numerics of `op`.
     ///
     /// # Errors
     /// Returns the errors of the device.
     pub fn product(&self, op: Matmul, x: &S, y: &mut S, rows: usize) -> DeviceResult<()> {
-        let weight = Layout::contiguous([self.outputs, self.inputs]).transpose(0, 1)?;
-        let (from, to) = (Layout::contiguous([rows, self.inputs]), Layout::contiguous([rows, self.outputs]));
-        S::matmul_into(op, x, &from, &self.weight, &weight, y, &to)
+        self.linear.forward(op, x, y, rows)
     }
 
     /// Returns the bias, one element per output.
@@ -83,68 +73,54 @@ impl<S: BackendStorage> LayerNorm<S> {
     ///
     /// # Errors
     /// Fails if the file lacks a tensor, or with the errors of the device.
-    pub fn load(
-        device: &S::Device,
-        weights: &Weights<'_>,
-        name: &str,
-        size: usize,
-        eps: f64,
-        dtype: DType,
-    ) -> Result<Self> {
-        let parameter = |which: &str| {
-            let elements = weights.get(&format!("{name}.{which}"), &[size])?;
-            Ok::<_, anyhow::Error>(upload(device, &elements, dtype)?)
-        };
+    pub fn load(from: &Loader<'_, S::Device>, name: &str, size: usize, eps: f64) -> Result<Self> {
+        let parameter = |which: &str| from.load(&format!("{name}.{which}"), &[size]);
         Ok(Self { weight: parameter("weight")?, bias: parameter("bias")?, size, eps })
     }
 
-    /// Computes `y = norm(x)` for `rows` rows.
+    /// Computes `y = norm(x + x_bias + skip)`. `layout` is that of x and y.
     ///
     /// # Errors
     /// Returns the errors of the device.
-    pub fn forward(&self, x: &S, y: &mut S, rows: usize) -> DeviceResult<()> {
-        let (layout, parameter) = (Layout::contiguous([rows, self.size]), Layout::contiguous(self.size));
-        let inputs = [(x, &layout), (&self.weight, &parameter), (&self.bias, &parameter)].map(Src::from);
-        S::apply_into(&Op::LayerNorm { eps: self.eps }, &inputs, y, &layout)
+    pub fn forward(&self, x: &S, x_bias: &S, skip: (&S, &Layout), y: &mut S, layout: &Layout) -> DeviceResult<()> {
+        let parameter = Layout::contiguous(self.size);
+        let [weight, bias, x_bias] = [&self.weight, &self.bias, x_bias].map(|p| (p, &parameter));
+        let inputs = [(x, layout), skip, weight, bias, x_bias].map(Src::from);
+        S::apply_into(&Op::SkipLayerNorm { eps: self.eps }, &inputs, y, layout)
     }
 }
 
 /// The end of each half of an encoder layer: `hidden = norm(x W^T + b + hidden)`.
 #[derive(Debug)]
 pub struct Residual<S> {
-    linear: Linear<S>,
+    affine: Affine<S>,
     norm: LayerNorm<S>,
 }
 
 impl<S: BackendStorage> Residual<S> {
-    /// Loads the linear layer `NAME.dense` and the norm `NAME.LayerNorm`.
-    ///
-    /// # Errors
-    /// Fails if the file lacks a tensor, or with the errors of the device.
-    pub fn load(
-        device: &S::Device,
-        weights: &Weights<'_>,
-        name: &str,
-        [inputs, outputs]: [usize; 2],
-        eps: f64,
-        dtype: DType,
-    ) -> Result<Self> {
-        Ok(Self {
-            linear: Linear::load(device, weights, &format!("{name}.dense"), [inputs, outputs], dtype)?,
-            norm: LayerNorm::load(device, weights, &format!("{name}.LayerNorm"), outputs, eps, dtype)?,
-        })
+    /// Combines both layers.
+    pub fn new(affine: Affine<S>, norm: LayerNorm<S>) -> Self {
+        Self { affine, norm }
     }
 
-    /// Adds the transformed `x` to `hidden`, with the numerics of `op`. `sum` is a temporary buffer
-    /// of the size of `hidden`.
+    /// Adds the transformed `x` to `hidden`, with the numerics of `op`. The other two are temporary
+    /// buffers of its size: the product, and what `hidden` becomes.
     ///
     /// # Errors
     /// Returns the errors of the device.
-    pub fn forward(&self, op: Matmul, x: &S, sum: &mut S, hidden: &mut S, rows: usize) -> DeviceResult<()> {
-        self.linear.product(op, x, sum, rows)?;
-        let (outputs, bias) = self.linear.outputs(rows)?;
-        S::binary_into(BinaryOp::Add, Src::InPlace, (self.linear.bias(), &bias).into(), sum, &outputs)?;
-        S::binary_into(BinaryOp::Add, Src::InPlace, (&*hidden, &outputs).into(), sum, &outputs)?;
-        self.norm.forward(sum, hidden, rows)
+    pub fn forward(
+        &self,
+        op: Matmul,
+        x: &S,
+        [product, next]: [&mut S; 2],
+        hidden: &mut S,
+        rows: usize,
+    ) -> DeviceResult<()> {
+        self.affine.product(op, x, product, rows)?;
+        let layout = Layout::contiguous([rows, self.norm.size]);
+        self.norm.forward(product, self.affine.bias(), (hidden, &layout), next, &layout)?;
+        // A step has an even number of these, so that it ends in the buffer that it began in.
+        std::mem::swap(hidden, next);
+        Ok(())
     }
 }

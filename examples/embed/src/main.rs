@@ -66,7 +66,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     };
     let (numerics, dtype) = (Numerics::from(args.numerics), DType::from(args.dtype));
     let device = open(&name, numerics).with_context(|| format!("device {}", args.device))?;
-    let model = Arc::new(Model::load(&folder, &device, dtype)?.with_numerics(numerics));
+    let model = Arc::new(Model::load(&folder, &device, dtype, numerics)?);
     let info = device.info()?;
     println!("all-MiniLM-L6-v2 on {}: {} ({}), {dtype}, {numerics} numerics", args.device, info.name, info.arch);
 

@@ -4,7 +4,7 @@ use crate::attention::Attention;
 use crate::embeddings::Embeddings;
 use crate::feed_forward::FeedForward;
 use crate::pooling::Pooling;
-use crate::weights::Weights;
+use crate::weights::{Loader, Weights};
 use crate::{Batch, Config, Workspace};
 use anyhow::{Context, Result};
 use isobit::{BackendDevice, DType, Matmul, Numerics, Result as DeviceResult};
@@ -31,37 +31,34 @@ struct Layer<S> {
 
 impl<D: BackendDevice> Model<D> {
     /// Loads the model from a folder to a device. `dtype` is the dtype of the computation: f32, f16
-    /// or bf16. Matrix products and attention have the device's default numerics.
+    /// or bf16. `numerics` are those of matrix products and attention, on every device the same:
+    /// also on the CPU, which has no other default than portable numerics.
     ///
     /// # Errors
     /// Fails if a file is missing or invalid, or with the errors of the device.
-    pub fn load(folder: &Path, device: &D, dtype: DType) -> Result<Self> {
+    pub fn load(folder: &Path, device: &D, dtype: DType, numerics: Numerics) -> Result<Self> {
         let config = Config::load(folder)?;
         let path = folder.join("model.safetensors");
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let weights = Weights::parse(&bytes).with_context(|| path.display().to_string())?;
+        let product = Matmul::with_numerics(numerics);
+        let loader = Loader { device, weights: &weights, dtype, product };
         let layer = |number| {
             let name = format!("encoder.layer.{number}");
             Ok(Layer {
-                attention: Attention::load(device, &weights, &format!("{name}.attention"), &config, dtype)?,
-                feed_forward: FeedForward::load(device, &weights, &name, &config, dtype)?,
+                attention: Attention::load(&loader, &format!("{name}.attention"), &config)?,
+                feed_forward: FeedForward::load(&loader, &name, &config)?,
             })
         };
         Ok(Self {
             device: device.clone(),
             dtype,
-            product: Matmul::default(),
-            embeddings: Embeddings::load(device, &weights, &config, dtype)?,
+            product,
+            embeddings: Embeddings::load(&loader, &config)?,
             layers: (0..config.num_hidden_layers).map(layer).collect::<Result<_>>()?,
             pooling: Pooling::new(device, config.hidden_size, dtype)?,
             config,
         })
-    }
-
-    /// Sets the numerics of matrix products and attention, on every device the same: also on the
-    /// CPU, which has no other default than portable numerics.
-    pub fn with_numerics(self, numerics: Numerics) -> Self {
-        Self { product: Matmul::with_numerics(numerics), ..self }
     }
 
     /// Returns the configuration of the model.

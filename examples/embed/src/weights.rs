@@ -1,6 +1,8 @@
 //! Reads the model's tensors from its safetensors file.
 
 use anyhow::{Context, Result, ensure};
+use isobit::{BackendDevice, DType, Matmul};
+use isobit_examples::memory::upload;
 use safetensors::{Dtype, SafeTensors};
 
 /// The tensors of a safetensors file.
@@ -26,5 +28,36 @@ impl<'a> Weights<'a> {
         ensure!(found == (Dtype::F32, shape), "the tensor {name}: expected f32 of {shape:?}, found {found:?}");
         let (elements, _) = tensor.data().as_chunks::<4>();
         Ok(elements.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+    }
+}
+
+/// Where layers get their tensors, and how they compute.
+#[derive(Debug)]
+pub struct Loader<'a, D> {
+    /// The device of the model.
+    pub device: &'a D,
+    /// The model's file.
+    pub weights: &'a Weights<'a>,
+    /// The dtype of the computation.
+    pub dtype: DType,
+    /// Every matrix product, with the numerics of the model.
+    pub product: Matmul,
+}
+
+impl<D: BackendDevice> Loader<'_, D> {
+    /// Uploads a tensor.
+    ///
+    /// # Errors
+    /// Those of [`Weights::get`] and of the device.
+    pub fn load(&self, name: &str, shape: &[usize]) -> Result<D::Storage> {
+        self.upload(&self.weights.get(name, shape)?)
+    }
+
+    /// Uploads elements.
+    ///
+    /// # Errors
+    /// Returns the errors of the device.
+    pub fn upload(&self, elements: &[f32]) -> Result<D::Storage> {
+        Ok(upload(self.device, elements, self.dtype)?)
     }
 }

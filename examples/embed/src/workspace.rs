@@ -27,6 +27,8 @@ pub struct Workspace<S: BackendStorage> {
     pub(crate) hidden: S,
     /// Like `hidden`: the term that is added to it before the norm.
     pub(crate) sum: S,
+    /// Like `hidden`: what it becomes.
+    pub(crate) next: S,
     /// `[sentences, tokens, ..]`: results inside a layer that are wider than `hidden`.
     pub(crate) wide: S,
     /// `[sentences, tokens, heads, head_size]`.
@@ -65,6 +67,7 @@ impl<S: BackendStorage> Workspace<S> {
             shares: zeros(rows)?,
             hidden: zeros(rows * hidden)?,
             sum: zeros(rows * hidden)?,
+            next: zeros(rows * hidden)?,
             wide: zeros(rows * config.intermediate_size.max(3 * hidden))?,
             context: zeros(rows * hidden)?,
             means: zeros(sentences * hidden)?,

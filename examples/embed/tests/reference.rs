@@ -38,7 +38,7 @@ fn embeddings_are_those_of_numpy() {
     let ids: Vec<Vec<u32>> = expected.iter().map(|s| s.ids.clone()).collect();
     for (dtype, sentences, least) in [(DType::F32, 4, 1.0 - 1e-10), (DType::F16, 3, 0.99999), (DType::BF16, 3, 0.999)] {
         for numerics in [Numerics::Portable, Numerics::Block] {
-            let model = Model::load(&folder, &CpuDevice, dtype).unwrap().with_numerics(numerics);
+            let model = Model::load(&folder, &CpuDevice, dtype, numerics).unwrap();
             let embeddings = model.embed(&ids[..sentences], 4).unwrap();
             assert_eq!(embeddings.len(), sentences);
             for (got, want) in embeddings.iter().zip(&expected) {
@@ -56,7 +56,7 @@ fn embeddings_are_those_of_numpy() {
 #[test]
 fn an_embedding_is_the_same_to_the_bit_whatever_it_is_batched_with() {
     let Some(folder) = model() else { return };
-    let model = Model::load(&folder, &CpuDevice, DType::F32).unwrap();
+    let model = Model::load(&folder, &CpuDevice, DType::F32, Numerics::Portable).unwrap();
     let ids: Vec<Vec<u32>> = expected().into_iter().map(|s| s.ids).take(3).collect();
     let bits = |embeddings: Vec<Vec<f32>>| embeddings.into_iter().flatten().map(f32::to_bits).collect::<Vec<_>>();
     let together = bits(model.embed(&ids, 3).unwrap());
@@ -67,7 +67,7 @@ fn an_embedding_is_the_same_to_the_bit_whatever_it_is_batched_with() {
 #[test]
 fn a_workspace_serves_one_batch_after_another() {
     let Some(folder) = model() else { return };
-    let model = Model::load(&folder, &CpuDevice, DType::F32).unwrap();
+    let model = Model::load(&folder, &CpuDevice, DType::F32, Numerics::Portable).unwrap();
     let ids: Vec<Vec<u32>> = expected().into_iter().map(|s| s.ids).take(3).collect();
     let batch = |order: [usize; 2]| Batch::new(&order.map(|i| ids[i].clone()), 0).unwrap();
     let mut workspace = model.workspace(&batch([2, 0])).unwrap();
@@ -85,7 +85,7 @@ fn a_workspace_serves_one_batch_after_another() {
 #[test]
 fn a_captured_step_gives_the_same_bits_and_takes_new_inputs() {
     let Some(folder) = model() else { return };
-    let model = Arc::new(Model::load(&folder, &CpuDevice, DType::F32).unwrap());
+    let model = Arc::new(Model::load(&folder, &CpuDevice, DType::F32, Numerics::Portable).unwrap());
     let ids: Vec<Vec<u32>> = expected().into_iter().map(|s| s.ids).take(3).collect();
     let batch = |order: [usize; 2]| Batch::new(&order.map(|i| ids[i].clone()), 0).unwrap();
     let mut captured = Captured::new(&model, &batch([2, 2])).unwrap();
@@ -101,7 +101,7 @@ fn a_captured_step_gives_the_same_bits_and_takes_new_inputs() {
 #[test]
 fn an_id_that_is_no_tokens_is_an_error() {
     let Some(folder) = model() else { return };
-    let model = Model::load(&folder, &CpuDevice, DType::F32).unwrap();
+    let model = Model::load(&folder, &CpuDevice, DType::F32, Numerics::Portable).unwrap();
     let e = model.embed(&[vec![101, 30522, 102]], 1).unwrap_err();
     let kind = e.downcast_ref::<isobit::Error>().map(isobit::Error::kind);
     assert_eq!(kind, Some(isobit::ErrorKind::IndexOutOfRange), "{e:#}");

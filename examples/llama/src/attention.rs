@@ -2,9 +2,10 @@
 //! whose keys and values are kept.
 
 use crate::Config;
-use crate::layers::{Linear, Norm};
+use crate::norm::Norm;
 use crate::session::{Cache, Step};
 use isobit::{BackendDevice, BackendStorage, DType, Layout, Matmul, Op, Result, RopeForm, Src};
+use isobit_examples::Linear;
 
 /// The attention half of a layer.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! The feed-forward half of a layer, which maps each token separately through a wider vector.
 
 use crate::Config;
-use crate::layers::{Linear, Norm};
+use crate::norm::Norm;
 use crate::session::Step;
 use isobit::{BackendDevice, BackendStorage, BinaryOp, DType, Layout, Matmul, Result, Src, UnaryOp};
+use isobit_examples::Linear;
 
 /// `hidden + (silu(x G^T) * (x U^T)) D^T`, where x is the norm of the hidden state.
 #[derive(Debug)]

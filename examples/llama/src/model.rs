@@ -3,7 +3,7 @@
 use crate::attention::Attention;
 use crate::embedding::Embedding;
 use crate::feed_forward::FeedForward;
-use crate::layers::Norm;
+use crate::norm::Norm;
 use crate::rotation::Rotation;
 use crate::session::{Cache, Step};
 use crate::{Config, Session};

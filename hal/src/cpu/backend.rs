@@ -66,6 +66,9 @@ impl BackendStorage for CpuStorage {
             Op::Softmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
             Op::LayerNorm { eps } => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),
+            Op::SkipLayerNorm { eps } => {
+                return norm::skip_layer_norm(*eps, [0, 1].map(stored), [2, 3, 4].map(stored), dst, dl);
+            }
             Op::Rope(form) => rope::rope(*form, stored(0), [stored(1), stored(2)], dst, dl),
             Op::ScaledDotProductAttention(op) => attention::attention(op, stored, dst, dl),
             Op::Sort(_) | Op::TopK(_) => sort::values(op, stored(0), dst, dl),

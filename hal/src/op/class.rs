@@ -153,6 +153,7 @@ impl Op {
             | Op::LogSoftmax
             | Op::RmsNorm { .. }
             | Op::LayerNorm { .. }
+            | Op::SkipLayerNorm { .. }
             | Op::Rope(_)
             | Op::ScaledDotProductAttention(_)
             | Op::Conv1d(_)

@@ -81,6 +81,7 @@ impl Op {
             Op::Binary(_) => any(3, ds),
             Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => floats(3, ds),
             Op::LayerNorm { .. } | Op::Rope(_) => floats(4, ds),
+            Op::SkipLayerNorm { .. } => floats(6, ds),
             Op::ScaledDotProductAttention(p) => attention(p, ds),
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => wide_floats(3, ds),
             Op::RandUniform(_) | Op::RandNormal(_) => wide_floats(1, ds),

@@ -119,7 +119,8 @@ impl Family {
             Family::Triangle => vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))],
             Family::Scan => vec![Op::CumSum(CumSum::new(0))],
             Family::Norm => {
-                vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps: 1e-5 }, Op::LayerNorm { eps: 1e-5 }]
+                let eps = 1e-5;
+                vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps }, Op::LayerNorm { eps }, Op::SkipLayerNorm { eps }]
             }
             Family::Rope => RopeForm::ALL.iter().map(|&form| Op::Rope(form)).collect(),
             Family::Attention => {
@@ -188,7 +189,9 @@ impl Op {
             Op::Matmul(_) => Family::Matmul,
             Op::Triangle(_) => Family::Triangle,
             Op::CumSum(_) => Family::Scan,
-            Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } => Family::Norm,
+            Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } | Op::SkipLayerNorm { .. } => {
+                Family::Norm
+            }
             Op::Rope(_) => Family::Rope,
             Op::ScaledDotProductAttention(_) => Family::Attention,
             Op::Sort(_) | Op::ArgSort(_) | Op::TopK(_) | Op::ArgTopK(_) => Family::Sort,

@@ -198,6 +198,29 @@ pub enum Op {
         /// Added under the root, so that the divisor is not 0.
         eps: f64,
     },
+    /// The end of a block with a residual connection, in one pass:
+    /// [`LayerNorm`](Self::LayerNorm) of `(src + src_bias) + skip`, with both sums rounded to the
+    /// dtype as by `add`, so that the bits are those of the three operations. It is the operation
+    /// `SkipLayerNormalization` of ONNX Runtime, which adds in another order. `skip` has the shape
+    /// of `src`; `weight`, `bias` and `src_bias` (of the product that made `src`) have one
+    /// dimension, of the size of the last. Floats. Dtypes: `[src, skip, weight, bias, src_bias,
+    /// dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
+    /// let l = Layout::contiguous(2);
+    /// let rows = [[1.0f32, 2.0], [2.0, 3.0], [1.0, 1.0], [0.0, 10.0], [-2.0, 0.0]];
+    /// let [x, skip, weight, bias, x_bias] =
+    ///     rows.map(|values| CpuDevice.storage_from_slice(&values).unwrap());
+    /// let inputs = [(&x, &l), (&skip, &l), (&weight, &l), (&bias, &l), (&x_bias, &l)];
+    /// let y = CpuStorage::apply(&Op::SkipLayerNorm { eps: 0.0 }, &inputs)?; // of 1 and 5
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 11.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    SkipLayerNorm {
+        /// Added under the root, so that the divisor is not 0.
+        eps: f64,
+    },
     /// Rotary position embedding; see [`RopeForm`]. Floats. The inputs are `[x, cos, sin]`; `cos`
     /// and `sin` have the shape `[time, d/2]` or `[batch, time, d/2]`. Dtypes: `[x, cos, sin,
     /// dst]`, equal.
@@ -398,6 +421,7 @@ impl Op {
             Op::LogSoftmax => "log_softmax",
             Op::RmsNorm { .. } => "rms_norm",
             Op::LayerNorm { .. } => "layer_norm",
+            Op::SkipLayerNorm { .. } => "skip_layer_norm",
             Op::Rope(form) => form.name(),
             Op::ScaledDotProductAttention(p) => p.name(),
             Op::Sort(_) => "sort",

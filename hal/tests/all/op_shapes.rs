@@ -81,6 +81,20 @@ fn rows_and_their_parameters_must_fit() {
     refused(Op::Softmax, &[&[]], ErrorKind::InvalidArgument, "rank 0");
     refused(Op::RmsNorm { eps: 0.0 }, &[&[2, 3], &[2]], ErrorKind::ShapeMismatch, "[3]");
     refused(Op::LayerNorm { eps: 0.0 }, &[&[2, 3], &[3], &[1, 3]], ErrorKind::ShapeMismatch, "[3]");
+    let skip = Op::SkipLayerNorm { eps: 0.0 };
+    assert_eq!(shape(skip.clone(), &[&[2, 3], &[2, 3], &[3], &[3], &[3]]).unwrap(), [2, 3]);
+    assert_eq!(shape(skip.clone(), &[&[0, 3], &[0, 3], &[3], &[3], &[3]]).unwrap(), [0, 3]);
+    for other in [&[3, 2][..], &[3], &[1, 3], &[1, 2, 3]] {
+        refused(skip.clone(), &[&[2, 3], other, &[3], &[3], &[3]], ErrorKind::ShapeMismatch, "skip of the same shape");
+    }
+    for other in [&[2][..], &[1, 3], &[2, 3], &[]] {
+        for at in 2..5 {
+            let mut inputs: [&[usize]; 5] = [&[2, 3], &[2, 3], &[3], &[3], &[3]];
+            inputs[at] = other;
+            refused(skip.clone(), &inputs, ErrorKind::ShapeMismatch, "parameters of shape [3]");
+        }
+    }
+    refused(skip, &[&[], &[], &[], &[], &[]], ErrorKind::InvalidArgument, "rank 0");
     assert_eq!(shape(Op::TopK(TopK::largest(2)), &[&[2, 3]]).unwrap(), [2, 2]);
     refused(Op::ArgTopK(TopK::smallest(4)), &[&[2, 3]], ErrorKind::InvalidArgument, "k is 4");
     refused(Op::CumSum(CumSum::new(2)), &[&[2, 3]], ErrorKind::InvalidArgument, "dimension 2");

@@ -105,7 +105,7 @@ fn norms(s: Sizes) -> Cases {
     let steps = || Operand::new(F32, &[3, 7, 5, 66]).along(0);
     let step_angles = || Operand::new(F32, &[7, 33]);
     let planes = |dtype| Operand::new(dtype, &[3, 35, 143]).along(0);
-    let rms = Op::RmsNorm { eps: 1e-5 };
+    let (rms, skip) = (Op::RmsNorm { eps: 1e-5 }, Op::SkipLayerNorm { eps: 1e-5 });
     vec![
         ("rows", Tiled::new(Op::Softmax, vec![rows(F32)], rows(F32), n)),
         ("turned rows", Tiled::new(Op::Softmax, vec![turned], rows(F32), n)),
@@ -114,6 +114,7 @@ fn norms(s: Sizes) -> Cases {
         ("rows", Tiled::new(rms.clone(), vec![rows(F32), weight(F32)], rows(F32), n)),
         ("rows", Tiled::new(rms, vec![rows(BF16), weight(BF16)], rows(BF16), n)),
         ("rows", Tiled::new(Op::LayerNorm { eps: 1e-5 }, vec![rows(F16), weight(F16), weight(F16)], rows(F16), n)),
+        ("rows", Tiled::new(skip, [vec![rows(BF16); 2], vec![weight(BF16); 3]].concat(), rows(BF16), n)),
         ("batches", Tiled::new(Op::Rope(RopeForm::Halves), vec![heads(), angles(), angles()], heads(), n)),
         ("batches", Tiled::new(Op::Rope(RopeForm::Interleaved), vec![heads(), angles(), angles()], heads(), n)),
         ("batches", Tiled::new(Op::Rope(RopeForm::Thd), vec![steps(), step_angles(), step_angles()], steps(), n)),

@@ -6,13 +6,14 @@ mod exp;
 mod rows;
 
 use super::CpuStorage;
+use super::binary::binary;
 use super::compute::{Compute, FloatCompute};
 use super::element::Element;
 use super::math_dispatch::Recipes;
 use super::reduce::{Lanes, SEGMENT, reduce_segments};
 use super::vector::{Kernel, vectorised};
 use super::walk::{Function, dispatch_float};
-use crate::{Layout, Op};
+use crate::{BinaryOp, Layout, Op, Result, Src};
 use exp::ExpDown;
 use rayon::prelude::*;
 use rows::{Rows, widened};
@@ -46,6 +47,23 @@ pub(super) fn layer_norm(eps: f64, src: Input<'_>, parameters: [Input<'_>; 2], d
             in_parts(x, &|start, x| vectorised(Weigh { x, start, scale, weight, bias }));
         })
     })
+}
+
+/// The sums are those of `add`, in its roundings.
+pub(super) fn skip_layer_norm(
+    eps: f64,
+    [src, skip]: [Input<'_>; 2],
+    [weight, bias, src_bias]: [Input<'_>; 3],
+    dst: &mut CpuStorage,
+    dl: &Layout,
+) -> Result<()> {
+    let all = Layout::contiguous(dl.shape());
+    let repeated = src_bias.1.broadcast_as(dl.shape()).expect("validated to be as long as a row");
+    let mut sum = CpuStorage::zeros(dl.elem_count(), dst.dtype())?;
+    binary(BinaryOp::Add, [src.into(), (src_bias.0, &repeated).into()], &mut sum, &all);
+    binary(BinaryOp::Add, [Src::InPlace, skip.into()], &mut sum, &all);
+    layer_norm(eps, (&sum, &all), [weight, bias], dst, dl);
+    Ok(())
 }
 
 fn softmax_row<T: ExpDown<Compute: Recipes<Compute = T::Compute> + FloatCompute>>(log: bool, x: &mut [T::Compute]) {

@@ -31,6 +31,15 @@ fn last(op: &Op, shape: &Shape) -> Result<usize> {
     size.ok_or_else(|| invalid(format!("{op} works along the last dimension, but a tensor of rank 0 has none")))
 }
 
+/// Returns the result's shape of a norm, whose parameters are as long as a row.
+fn norm(op: &Op, src: &Shape, parameters: &[&Shape]) -> Result<Shape> {
+    let n = last(op, src)?;
+    if let Some(other) = parameters.iter().find(|p| p.dims() != [n]) {
+        return Err(mismatch(format!("{op} of {src} takes parameters of shape [{n}], not {other}")));
+    }
+    Ok(src.clone())
+}
+
 fn rank(op: &Op, what: &str, shape: &Shape, rank: usize) -> Result<()> {
     if shape.rank() == rank {
         return Ok(());
@@ -181,12 +190,12 @@ impl Op {
                 }
                 with_dim(src, src.rank() - 1, op.k)
             }
-            (Op::RmsNorm { .. } | Op::LayerNorm { .. }, [src, parameters @ ..]) => {
-                let n = last(self, src)?;
-                if let Some(other) = parameters.iter().find(|p| p.dims() != [n]) {
-                    return Err(mismatch(format!("{self} of {src} takes parameters of shape [{n}], not {other}")));
+            (Op::RmsNorm { .. } | Op::LayerNorm { .. }, [src, parameters @ ..]) => norm(self, src, parameters)?,
+            (Op::SkipLayerNorm { .. }, [src, skip, parameters @ ..]) => {
+                if skip != src {
+                    return Err(mismatch(format!("{self} of {src} takes a skip of the same shape, not {skip}")));
                 }
-                (*src).clone()
+                norm(self, src, parameters)?
             }
             (Op::Rope(form), [x, cos, sin]) => rope(self, *form, x, cos, sin)?,
             (Op::ScaledDotProductAttention(p), inputs) => attention(self, p, inputs)?,

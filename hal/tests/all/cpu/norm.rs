@@ -4,8 +4,8 @@
 use super::reduce::by_the_rule;
 use super::*;
 use half::{bf16, f16};
-use isobit_hal::F8E4M3;
 use isobit_hal::cpu::internals::{f32 as single, f64 as double, narrow};
+use isobit_hal::{BinaryOp, F8E4M3, Op, Src};
 
 /// A dtype, with its conversions to and from its compute type.
 trait Dtype: WithDType {
@@ -103,6 +103,13 @@ fn rms<T: WithDType>(x: &[T], w: &[T], eps: f64) -> Vec<T> {
 fn layer<T: WithDType>(x: &[T], w: &[T], b: &[T], eps: f64) -> Vec<T> {
     let ((s, l), (w, wl), (b, bl)) = (row(x), row(w), row(b));
     vec(&s.layer_norm(&l, &w, &wl, &b, &bl, eps).unwrap())
+}
+
+/// The inputs are those of the operation: x, skip, weight, bias and the bias of x.
+fn skip_layer<T: WithDType>(inputs: [&[T]; 5], eps: f64) -> Vec<T> {
+    let inputs = inputs.map(row);
+    let inputs: Vec<_> = inputs.iter().map(|(s, l)| (s, l)).collect();
+    vec(&CpuStorage::apply(&Op::SkipLayerNorm { eps }, &inputs).unwrap())
 }
 
 const SIZES: [usize; 12] = [1, 2, 3, 33, 255, 256, 257, 1025, 4096, 65_536, 65_537, 131_073];
@@ -210,8 +217,7 @@ fn rows_of_any_layout() {
     let mut dst = storage(&vec![9.0f32; 2 * rows * n]);
     let into = Layout::new((rows, n), &[2, 2 * rows][..], 1).unwrap();
     let (source, from) = (storage(&x), Layout::contiguous((rows, n)));
-    CpuStorage::apply_into(&isobit_hal::Op::LogSoftmax, &[isobit_hal::Src::Storage(&source, &from)], &mut dst, &into)
-        .unwrap();
+    CpuStorage::apply_into(&Op::LogSoftmax, &[Src::Storage(&source, &from)], &mut dst, &into).unwrap();
     let got = vec::<f32>(&dst);
     assert!(got.iter().step_by(2).all(|&v| v == 9.0));
     for r in 0..rows {
@@ -222,6 +228,88 @@ fn rows_of_any_layout() {
     for shape in [(0, 5), (5, 0)] {
         let empty = storage::<f32>(&[]).softmax_last_dim(&Layout::contiguous(shape)).unwrap();
         assert_eq!(empty.len(), 0);
+    }
+}
+
+/// The bits are those of the three operations for any layout.
+#[test]
+fn skip_layer_norm_is_add_add_and_layer_norm() {
+    let mut rng = Rng(74);
+    let rows = 5;
+    macro_rules! check {
+        ($T:ty, $from:expr, $by:expr, $n:expr, $src:expr, $skip:expr) => {{
+            let mut floats = |len: usize, by: f32| -> CpuStorage {
+                storage(&rng.floats(len).into_iter().map(|v| $from(v * by)).collect::<Vec<$T>>())
+            };
+            let n = $n;
+            let (x, skip) = (floats(2 * rows * n, $by), floats(2 * rows * n, $by));
+            let [w, b, x_bias] = [2.0, 1.0, $by].map(|by| floats(3 * n, by));
+            let [dense, row] = [Layout::contiguous((rows, n)), Layout::contiguous(n)];
+            let [bl, xl] = [2, 3].map(|step| Layout::new(n, &[step][..], 1).unwrap());
+            let inputs = [(&x, $src), (&skip, $skip), (&w, &row), (&b, &bl), (&x_bias, &xl)];
+            let got = CpuStorage::apply(&Op::SkipLayerNorm { eps: EPS }, &inputs).unwrap();
+            let repeated = xl.broadcast_as((rows, n)).unwrap();
+            let sum = x.binary($src, &x_bias, &repeated, BinaryOp::Add).unwrap();
+            let sum = sum.binary(&dense, &skip, $skip, BinaryOp::Add).unwrap();
+            assert_same(&vec::<$T>(&got), &vec(&sum.layer_norm(&dense, &w, &row, &b, &bl, EPS).unwrap()));
+        }};
+    }
+    for n in [1, 33, 300, 1025] {
+        let [dense, transposed, padded, one_row, one_column] =
+            [[n, 1], [1, rows], [2 * n - 1, 1], [0, 1], [1, 0]].map(|s| Layout::new((rows, n), &s[..], 0).unwrap());
+        for (src, skip) in [
+            (&dense, &dense),
+            (&dense, &transposed),
+            (&transposed, &padded),
+            (&padded, &one_row),
+            (&one_row, &dense),
+            (&transposed, &one_column),
+        ] {
+            check!(f32, |v: f32| v, 9.0, n, src, skip);
+            check!(f64, |v: f32| f64::from(v) / 3.0, 9.0, n, src, skip);
+            check!(f16, f16::from_f32, 9.0, n, src, skip);
+            check!(bf16, bf16::from_f32, 9.0, n, src, skip);
+            // Some sums saturate.
+            check!(F8E4M3, F8E4M3::from_f32, 300.0, n, src, skip);
+        }
+    }
+}
+
+/// In any other order, and if the first sum is not rounded, the first element of the sum is 1.
+#[test]
+fn sums_of_skip_layer_norm_are_rounded_in_order() {
+    /// `large + 1` lies half-way between two floats, of which `large` is even.
+    fn check<T: WithDType>(from: fn(f32) -> T, large: f32) {
+        // The sum is 0 and 4. Its variance of 4 and an eps of 12 make the root 4.
+        let inputs = [[1.0, 1.0], [-large, 1.0], [2.0, 4.0], [9.0, 12.0], [large, 2.0]].map(|v| v.map(from));
+        assert_same(&skip_layer(inputs.each_ref().map(|v| &v[..]), 12.0), &[8.0, 14.0].map(from));
+    }
+    check(F8E4M3::from_f32, 16.0);
+    check(bf16::from_f32, 256.0);
+    check(f16::from_f32, 2048.0);
+    check(|v| v, 2f32.powi(24));
+    check(f64::from, 2f32.powi(53));
+}
+
+#[test]
+fn edges_of_skip_layer_norm() {
+    fn check<T: WithDType>(from: fn(f32) -> T, [x, skip, x_bias]: [[f32; 2]; 3], want: [f32; 2]) {
+        let inputs = [x, skip, [1.0; 2], [1.0; 2], x_bias].map(|v| v.map(from));
+        assert_same(&skip_layer(inputs.each_ref().map(|v| &v[..]), 12.0), &want.map(from));
+    }
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    // A sum of f8e4m3 saturates, so that of the three is 0; one of f16 overflows to infinity.
+    check(F8E4M3::from_f32, [[448.0, 1.0], [-448.0, 1.0], [448.0, 2.0]], [0.5, 1.5]);
+    check(f16::from_f32, [[65504.0, 1.0], [-65504.0, 1.0], [65504.0, 2.0]], [nan, nan]);
+    check(|v| v, [[1.0, 2.0], [inf, 0.0], [0.0, 0.0]], [nan, nan]);
+    check(f64::from, [[1.0, 2.0], [0.0, 0.0], [nan, 0.0]], [nan, nan]);
+    assert_same(&skip_layer([&[5.0f32], &[2.0], &[2.0], &[3.0], &[1.0]], 1e-5), &[3.0]);
+    // Zero rows, and rows of zero elements.
+    for (rows, n) in [(0, 5), (5, 0)] {
+        let (x, parameter) = (storage::<f32>(&[]), storage(&vec![1.0f32; n]));
+        let (l, row) = (Layout::contiguous((rows, n)), Layout::contiguous(n));
+        let inputs = [(&x, &l), (&x, &l), (&parameter, &row), (&parameter, &row), (&parameter, &row)];
+        assert_eq!(CpuStorage::apply(&Op::SkipLayerNorm { eps: EPS }, &inputs).unwrap().len(), 0);
     }
 }
 

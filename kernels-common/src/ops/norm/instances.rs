@@ -10,6 +10,7 @@ pub const SOFTMAX: usize = 0;
 pub const LOG_SOFTMAX: usize = 1;
 pub const RMS_NORM: usize = 2;
 pub const LAYER_NORM: usize = 3;
+pub const SKIP_LAYER_NORM: usize = 4;
 
 /// The passes over the segments of long rows, and the pass that writes. Smaller variants are
 /// indices into [`shapes`].
@@ -84,6 +85,7 @@ pub fn add(modules: &mut Vec<Module>) {
             segments(&mut norms, op, dtype, name, values);
             norms.kernel(key(op, dtype, WRITE), format!("{name}_{dtype}_long"), &format!("{line}_LONG"), &[ty]);
         }
+        rows(&mut norms, SKIP_LAYER_NORM, dtype, "skip_layer_norm", "ISOBIT_SKIP_LAYER_ROWS", &[ty]);
         modules.push(norms);
     }
 }

@@ -31,13 +31,13 @@ ISOBIT_FN Span span_of(const Norm &p, u32 size) {
 
 // Folds the results of `Value` for the elements of a segment, in the order of sums. `Value` may
 // depend on what an earlier pass found for each row.
-template <typename Value, typename T>
-ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t<T> *segments, const Norm &p) {
+template <typename Value, bool VECTORS, typename T>
+ISOBIT_FN void fold_segment(compute_t<T> *shared, const T *src, const compute_t<T> *of_rows, compute_t<T> *segments,
+                            const Norm &p) {
     using C = compute_t<T>;
     using F = typename Value::Fold;
     constexpr u32 V = LONG_LANES;
-    __shared__ C shared[NORM_LANES];
-    const auto t = Team<V, true>::of(p);
+    const auto t = Team<V, true, VECTORS>::of(p);
     const Span s = span_of(p, NORM_SEGMENT);
     const C of_row = Value::of_row(of_rows, s.row, p);
     src += offsets_of(p.places, s.row).at[0] + s.start;
@@ -47,7 +47,7 @@ ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t
     for (u32 v = 0; v < V; v++)
         lanes[v] = F::template none<C>();
     u32 done = 0;
-    if (t.vectors)
+    if (VECTORS)
 #pragma unroll 1
         for (; done + LONG_DEPTH * NORM_LANES <= s.length; done += LONG_DEPTH * NORM_LANES) {
             Pack<V, T> x[LONG_DEPTH];
@@ -73,11 +73,11 @@ ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t
 
 // Writes the results of `f` for the elements of a part. `f` also gets each element's index in the
 // row.
-template <typename T, typename F>
+template <bool VECTORS, typename T, typename F>
 ISOBIT_FN void write_part(const T *src, T *dst, const Span &s, const Norm &p, const F &f) {
     constexpr u32 V = LONG_LANES;
-    const auto t = Team<V, true>::of(p);
-    const Offsets<2> at = offsets_of(p.places, s.row);
+    const auto t = Team<V, true, VECTORS>::of(p);
+    const Offsets<3> at = offsets_of(p.places, s.row);
     src += at.at[0] + s.start;
     dst += at.at[1] + s.start;
 #pragma unroll 1
@@ -97,12 +97,24 @@ ISOBIT_FN void write_part(const T *src, T *dst, const Span &s, const Norm &p, co
     }
 }
 
+template <typename T, typename F>
+ISOBIT_FN void write_part(const T *src, T *dst, const Span &s, const Norm &p, const F &f) {
+    if (p.vectors != 0)
+        write_part<true>(src, dst, s, p, f);
+    else
+        write_part<false>(src, dst, s, p, f);
+}
+
 } // namespace isobit
 
 #define ISOBIT_NORM_SEGMENTS(NAME, VALUE, T)                                                                           \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL(LONG_THREADS)                                                                                        \
     NAME(const T *src, const compute_t<T> *of_rows, compute_t<T> *segments, const Norm p) {                            \
-        fold_segment<VALUE<T>>(src, of_rows, segments, p);                                                             \
+        ISOBIT_NORM_SHARED compute_t<T> shared[NORM_LANES];                                                            \
+        if (p.vectors != 0)                                                                                            \
+            fold_segment<VALUE<T>, true>(shared, src, of_rows, segments, p);                                           \
+        else                                                                                                           \
+            fold_segment<VALUE<T>, false>(shared, src, of_rows, segments, p);                                          \
     }                                                                                                                  \
     }

@@ -19,7 +19,7 @@ const THREADS: usize = LANES / LONG_LANES;
 impl<R: GpuRuntime> Call<'_, R> {
     /// # Safety
     /// Same as [`run`](Self::run).
-    pub(super) unsafe fn run_long(&self, rows: &[Dim<2>]) -> Result<()> {
+    pub(super) unsafe fn run_long(&self, rows: &[Dim<3>]) -> Result<()> {
         // SAFETY: the caller promises what each pass requires.
         unsafe {
             match self.op {
@@ -49,7 +49,7 @@ impl<R: GpuRuntime> Call<'_, R> {
     /// is not read.
     unsafe fn value(
         &self,
-        rows: &[Dim<2>],
+        rows: &[Dim<3>],
         op: usize,
         pass: u8,
         fold: ReduceOp,
@@ -77,7 +77,7 @@ impl<R: GpuRuntime> Call<'_, R> {
 
     /// # Safety
     /// Same as [`run`](Self::run). In addition, each of `found` must have a value for each row.
-    unsafe fn write(&self, rows: &[Dim<2>], found: &[DevicePtr]) -> Result<()> {
+    unsafe fn write(&self, rows: &[Dim<3>], found: &[DevicePtr]) -> Result<()> {
         let parts = self.n.div_ceil(sizes::NORM_PART.limit(self.n));
         let mut norm = self.norm(rows, LONG_LANES);
         norm.parts = Divisor::new(parts);

@@ -1,4 +1,4 @@
-//! softmax, log_softmax, rms_norm and layer_norm over the last dimension: chooses the kernel for
+//! Softmax and the norms over the last dimension: chooses the kernel for
 //! the length of a row, and makes the layouts that kernels take.
 
 mod long;
@@ -7,12 +7,14 @@ use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::launch::{Arg, Launch, sizes};
-use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key, shapes};
+use crate::manifest::instances::norm::{
+    FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, RowShape, SECOND, SKIP_LAYER_NORM, SOFTMAX, WRITE, key, shapes,
+};
 use crate::ops::copy::copy_walk;
-use crate::ops::stored;
+use crate::ops::{binary, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, BinaryOp, DType, Layout, Op, Result, Src};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
@@ -22,6 +24,11 @@ const LANES: usize = 256;
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let dtype = dtypes[0];
+    if matches!(op, Op::SkipLayerNorm { .. }) {
+        let rows = (0..shapes(dtype).len() as u8).map(|variant| key(SKIP_LAYER_NORM, dtype, variant));
+        let parts = [binary::keys(&ADD, dtypes), keys(&Op::LayerNorm { eps: 0.0 }, dtypes)].concat();
+        return rows.chain(parts).collect();
+    }
     let passes: &[(usize, u8)] = match number(op) {
         SOFTMAX | LOG_SOFTMAX => &[(SOFTMAX, FIRST), (SOFTMAX, SECOND)],
         RMS_NORM => &[(RMS_NORM, FIRST)],
@@ -38,6 +45,7 @@ fn number(op: &Op) -> usize {
         Op::LogSoftmax => LOG_SOFTMAX,
         Op::RmsNorm { .. } => RMS_NORM,
         Op::LayerNorm { .. } => LAYER_NORM,
+        Op::SkipLayerNorm { .. } => SKIP_LAYER_NORM,
         _ => unreachable!("not an operation of the family"),
     }
 }
@@ -51,38 +59,80 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
-    let operands: SmallVec<[Adjacent<R>; 3]> =
+    let (&n, outer) = dst_layout.dims().split_last().expect("validated to have a last dimension");
+    if let Op::SkipLayerNorm { eps } = op
+        && fitting(dst.dtype(), n).is_none()
+    {
+        return in_three(*eps, srcs, dst, dst_layout);
+    }
+    let operands: SmallVec<[Adjacent<R>; 5]> =
         (0..srcs.len()).map(|i| Adjacent::source(stored(srcs, i))).collect::<Result<_>>()?;
     let to = Adjacent::destination(dst, dst_layout)?;
-    let mut rows = IndexDims::<2>::new();
-    let (&n, outer) = dst_layout.dims().split_last().expect("validated to have a last dimension");
+    let (of_rows, parameters) = operands.split_at(if matches!(op, Op::SkipLayerNorm { .. }) { 2 } else { 1 });
+    let skip = of_rows.get(1);
+    let mut rows = IndexDims::<3>::new();
     for (d, &size) in outer.iter().enumerate() {
-        push(&mut rows, Dim { size, stride: [operands[0].strides[d], to.strides[d]] });
+        push(&mut rows, Dim { size, stride: [of_rows[0].strides[d], to.strides[d], skip.map_or(0, |s| s.strides[d])] });
     }
     let eps = match op {
-        Op::RmsNorm { eps } | Op::LayerNorm { eps } => *eps,
+        Op::RmsNorm { eps } | Op::LayerNorm { eps } | Op::SkipLayerNorm { eps } => *eps,
         _ => 0.0,
     };
     let call = Call {
         op: number(op),
         dtype: dst.dtype(),
         device: dst.device(),
-        src: operands[0].ptr,
+        src: of_rows[0].ptr,
         dst: to.ptr,
-        parameters: operands[1..].iter().map(|p| p.ptr).collect(),
+        skip: skip.map(|skip| skip.ptr),
+        parameters: parameters.iter().map(|p| p.ptr).collect(),
         n,
         eps,
     };
     let size = dst.dtype().size_in_bytes();
-    split(&rows, call.most_rows(count(&rows)), [0, 0], &mut |rows, [src, dst]| {
+    split(&rows, call.most_rows(count(&rows)), [0; 3], &mut |rows, [src, dst, skip]| {
         let at = |ptr: DevicePtr, offset: usize| DevicePtr(ptr.0 + (offset * size) as u64);
-        let part = Call { src: at(call.src, src), dst: at(call.dst, dst), parameters: call.parameters.clone(), ..call };
+        let part = Call {
+            src: at(call.src, src),
+            dst: at(call.dst, dst),
+            skip: call.skip.map(|ptr| at(ptr, skip)),
+            parameters: call.parameters.clone(),
+            ..call
+        };
         // SAFETY: the layouts were validated against their buffers, and the destination is borrowed
         // mutably. If the elements of a row were not adjacent, the buffers are compact ones with
         // the same number of elements.
         unsafe { part.run(rows) }
     })?;
     to.copy_out(dst, dst_layout)
+}
+
+const ADD: Op = Op::Binary(BinaryOp::Add);
+
+/// Computes a layer norm of sums by the three operations that it consists of, for rows that no
+/// kernel holds in registers.
+fn in_three<R: GpuRuntime>(
+    eps: f64,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let [src, skip, weight, bias, src_bias] = [0, 1, 2, 3, 4].map(|i| stored(srcs, i));
+    let all = Layout::contiguous(dst_layout.shape());
+    let repeated = src_bias.1.broadcast_as(dst_layout.shape())?;
+    let mut sum = dst.device().alloc(dst_layout.elem_count(), dst.dtype())?;
+    binary::apply_into(&ADD, &[src.into(), (src_bias.0, &repeated).into()], &mut sum, &all)?;
+    binary::apply_into(&ADD, &[Src::InPlace, skip.into()], &mut sum, &all)?;
+    apply_into(&Op::LayerNorm { eps }, &[(&sum, &all).into(), weight.into(), bias.into()], dst, dst_layout)
+}
+
+/// Returns the first kernel that holds rows of n elements in registers, and its variant.
+fn fitting(dtype: DType, n: usize) -> Option<(u8, RowShape)> {
+    let shapes = shapes(dtype);
+    let longest = shapes.last().map_or(0, |s| s.elements * LANES);
+    let most = sizes::NORM_ROW.limit_or(n, longest);
+    let mut fitting = (0u8..).zip(shapes).filter(|(_, s)| n <= most && n <= s.elements * LANES);
+    fitting.next().map(|(variant, &shape)| (variant, shape))
 }
 
 /// A tensor that is contiguous along its last dimension: the tensor itself, or a compact buffer in
@@ -142,17 +192,17 @@ struct Norm {
     count: f64,
     eps: f64,
     end: [u32; 5],
-    places: Index<2>,
+    places: Index<3>,
     rows: u32,
     team_shift: u32,
     vectors: u32,
     parts: Divisor,
 }
 
-const _: () = assert!(size_of::<Norm>() == 304);
+const _: () = assert!(size_of::<Norm>() == 368);
 const _: () = assert!(offset_of!(Norm, count) == 8 && offset_of!(Norm, end) == 24);
-const _: () = assert!(offset_of!(Norm, places) == 48 && offset_of!(Norm, rows) == 280);
-const _: () = assert!(offset_of!(Norm, parts) == 292);
+const _: () = assert!(offset_of!(Norm, places) == 48 && offset_of!(Norm, rows) == 344);
+const _: () = assert!(offset_of!(Norm, parts) == 356);
 
 /// An operation on given tensors with contiguous rows.
 struct Call<'a, R: GpuRuntime> {
@@ -161,7 +211,8 @@ struct Call<'a, R: GpuRuntime> {
     device: &'a GpuDevice<R>,
     src: DevicePtr,
     dst: DevicePtr,
-    parameters: SmallVec<[DevicePtr; 2]>,
+    skip: Option<DevicePtr>,
+    parameters: SmallVec<[DevicePtr; 3]>,
     n: usize,
     eps: f64,
 }
@@ -175,14 +226,10 @@ impl<R: GpuRuntime> Call<'_, R> {
     }
 
     /// # Safety
-    /// Rows of `n` elements must be allocated at these places of source and destination, which must
-    /// not overlap, and so must be `n` elements of each parameter.
-    unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
-        let shapes = shapes(self.dtype);
-        let longest = shapes.last().map_or(0, |s| s.elements * LANES);
-        let most = sizes::NORM_ROW.limit_or(self.n, longest);
-        let fitting = shapes.iter().enumerate().find(|(_, s)| self.n <= most && self.n <= s.elements * LANES);
-        let Some((variant, shape)) = fitting else {
+    /// Rows of `n` elements must be allocated at these places of source, skip and destination, of
+    /// which the last must not overlap the others, and so must be `n` elements of each parameter.
+    unsafe fn run(&self, rows: &[Dim<3>]) -> Result<()> {
+        let Some((variant, shape)) = fitting(self.dtype, self.n) else {
             // SAFETY: the caller promises that rows of `n` elements are allocated at these places
             // of source and destination, which do not overlap, and that each parameter has `n`
             // elements.
@@ -198,15 +245,15 @@ impl<R: GpuRuntime> Call<'_, R> {
         norm.team_shift = team.ilog2();
         // SAFETY: the caller promises valid rows, and the kernel accesses only the elements of
         // these rows.
-        unsafe { self.launch(key(self.op, self.dtype, variant as u8), blocks, block, &[], &norm) }
+        unsafe { self.launch(key(self.op, self.dtype, variant), blocks, block, &[], &norm) }
     }
 
     /// Returns the parameters of a kernel that moves vectors of `lanes` elements.
-    fn norm(&self, rows: &[Dim<2>], lanes: usize) -> Norm {
+    fn norm(&self, rows: &[Dim<3>], lanes: usize) -> Norm {
         let rounded = |x: f64| if self.dtype == DType::F64 { x } else { f64::from(x as f32) };
         let count_of = if self.dtype == DType::F64 { self.n as f64 } else { f64::from(self.n as f32) };
-        let bases = self.parameters.iter().fold(self.src.0 | self.dst.0, |all, p| all | p.0);
-        let steps = rows.iter().fold(self.n, |all, d| all | d.stride[0] | d.stride[1]);
+        let bases = self.parameters.iter().chain(&self.skip).fold(self.src.0 | self.dst.0, |all, p| all | p.0);
+        let steps = rows.iter().flat_map(|d| d.stride).fold(self.n, |all, stride| all | stride);
         let whole = steps.is_multiple_of(lanes) && bases.is_multiple_of((lanes * self.dtype.size_in_bytes()) as u64);
         Norm {
             n: self.n as u64,
@@ -221,15 +268,15 @@ impl<R: GpuRuntime> Call<'_, R> {
         }
     }
 
-    /// Launches a kernel whose arguments are source, destination, parameters, the results of
-    /// earlier passes, and the `Norm`.
+    /// Launches a kernel whose arguments are source, destination, the skip, parameters, the results
+    /// of earlier passes, and the `Norm`.
     ///
     /// # Safety
     /// Same as [`run`](Self::run). In addition, `found` must be what the kernel expects.
     unsafe fn launch(&self, key: Key, blocks: usize, threads: usize, found: &[DevicePtr], norm: &Norm) -> Result<()> {
         let pointers = [self.src, self.dst];
         let mut args: SmallVec<[Arg<'_>; 7]> =
-            pointers.iter().chain(&self.parameters).chain(found).map(Arg::new).collect();
+            pointers.iter().chain(&self.skip).chain(&self.parameters).chain(found).map(Arg::new).collect();
         args.push(Arg::new(norm));
         // SAFETY: the caller promises valid memory, and the arguments match the kernel.
         unsafe { Launch::linear(key, blocks as u32, threads as u32).on(self.device, &args) }

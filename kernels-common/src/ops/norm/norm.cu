@@ -26,8 +26,8 @@ ISOBIT_FN C layer_of(C centred, C scale, C weight, C bias) {
 }
 
 // The sum of squares of a row.
-template <typename T, u32 V, u32 R, bool WHOLE>
-ISOBIT_FN compute_t<T> squares_of(const Row<T, V, R> &row, compute_t<T> *shared, u32 n, const Team<V, WHOLE> &t) {
+template <typename T, u32 V, u32 R, bool WHOLE, bool VECTORS>
+ISOBIT_FN compute_t<T> squares_of(const Row<T, V, R> &row, compute_t<T> *shared, u32 n, const Team<V, WHOLE, VECTORS> &t) {
     using C = compute_t<T>;
     C lanes[V];
 #pragma unroll
@@ -40,18 +40,17 @@ ISOBIT_FN compute_t<T> squares_of(const Row<T, V, R> &row, compute_t<T> *shared,
     return fold_lanes<Sum>(lanes, shared, t);
 }
 
-template <typename T, u32 V, u32 R, u32 BLOCK>
-ISOBIT_FN void rms_rows(const T *src, T *dst, const T *weight, const Norm &p) {
+template <u32 V, u32 R, bool VECTORS, typename T, u32 SPACE>
+ISOBIT_FN void rms_rows(compute_t<T> (&shared)[1][SPACE], const T *src, T *dst, const T *weight, const Norm &p) {
     using C = compute_t<T>;
-    __shared__ C shared[BLOCK * V];
-    const auto t = Team<V, (R > 1)>::of(p);
+    const auto t = Team<V, (R > 1), VECTORS>::of(p);
     const bool inside = t.row < p.rows;
-    const Offsets<2> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
+    const Offsets<3> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
 
     Row<T, V, R> row;
     load_row(row, src + at.at[0], p.end[0], t);
     fill_rest(row, p.end[1], t, (C)0);
-    const C squares = squares_of(row, shared, p.end[3], t);
+    const C squares = squares_of(row, shared[0], p.end[3], t);
     if (!inside)
         return;
     const C scale = norm_scale(squares, p);
@@ -65,16 +64,32 @@ ISOBIT_FN void rms_rows(const T *src, T *dst, const T *weight, const Norm &p) {
     }
 }
 
-template <typename T, u32 V, u32 R, u32 BLOCK>
-ISOBIT_FN void layer_rows(const T *src, T *dst, const T *weight, const T *bias, const Norm &p) {
+// A sum as `add` gives it, rounded to the dtype.
+template <typename T>
+ISOBIT_FN compute_t<T> added(compute_t<T> a, compute_t<T> b) {
+    return to_compute(from_compute<T>(a + b));
+}
+
+// With SKIP, of the row plus `src_bias` plus that of `skip`.
+template <bool SKIP, u32 V, u32 R, bool VECTORS, typename T, u32 SPACE>
+ISOBIT_FN void layer_rows(compute_t<T> (&shared)[2][SPACE], const T *src, const T *skip, T *dst, const T *weight,
+                          const T *bias, const T *src_bias, const Norm &p) {
     using C = compute_t<T>;
-    __shared__ C shared[2][BLOCK * V];
-    const auto t = Team<V, (R > 1)>::of(p);
+    const auto t = Team<V, (R > 1), VECTORS>::of(p);
     const bool inside = t.row < p.rows;
-    const Offsets<2> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
+    const Offsets<3> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
 
     Row<T, V, R> row;
     load_row(row, src + at.at[0], p.end[0], t);
+    if (SKIP)
+        ISOBIT_NORM_EACH(u, R, p.end[0]) {
+            C b[V], s[V];
+            load_lanes(b, src_bias, u, p.end[0], t);
+            load_lanes(s, skip + at.at[2], u, p.end[0], t);
+#pragma unroll
+            for (u32 v = 0; v < V; v++)
+                row.x[u][v] = added<T>(added<T>(row.x[u][v], b[v]), s[v]);
+        }
     fill_rest(row, p.end[1], t, Sum::none<C>());
     C lanes[V];
 #pragma unroll
@@ -165,7 +180,13 @@ ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, 
 #define ISOBIT_RMS_ROWS(NAME, T, V, R, BLOCK)                                                                          \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
-    NAME(const T *src, T *dst, const T *weight, const Norm p) { rms_rows<T, V, R, BLOCK>(src, dst, weight, p); }       \
+    NAME(const T *src, T *dst, const T *weight, const Norm p) {                                                        \
+        ISOBIT_NORM_SHARED compute_t<T> shared[1][BLOCK * V];                                                          \
+        if (V > 1 && p.vectors == 0)                                                                                   \
+            rms_rows<V, R, false>(shared, src, dst, weight, p);                                                        \
+        else                                                                                                           \
+            rms_rows<V, R, true>(shared, src, dst, weight, p);                                                         \
+    }                                                                                                                  \
     }
 #define ISOBIT_RMS_LONG(NAME, T)                                                                                       \
     namespace isobit {                                                                                                 \
@@ -178,7 +199,22 @@ ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, 
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
     NAME(const T *src, T *dst, const T *weight, const T *bias, const Norm p) {                                         \
-        layer_rows<T, V, R, BLOCK>(src, dst, weight, bias, p);                                                         \
+        ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
+        if (V > 1 && p.vectors == 0)                                                                                   \
+            layer_rows<false, V, R, false>(shared, src, src, dst, weight, bias, bias, p);                              \
+        else                                                                                                           \
+            layer_rows<false, V, R, true>(shared, src, src, dst, weight, bias, bias, p);                               \
+    }                                                                                                                  \
+    }
+#define ISOBIT_SKIP_LAYER_ROWS(NAME, T, V, R, BLOCK)                                                                   \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
+    NAME(const T *src, T *dst, const T *skip, const T *weight, const T *bias, const T *src_bias, const Norm p) {       \
+        ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
+        if (V > 1 && p.vectors == 0)                                                                                   \
+            layer_rows<true, V, R, false>(shared, src, skip, dst, weight, bias, src_bias, p);                          \
+        else                                                                                                           \
+            layer_rows<true, V, R, true>(shared, src, skip, dst, weight, bias, src_bias, p);                           \
     }                                                                                                                  \
     }
 #define ISOBIT_LAYER_LONG(NAME, T)                                                                                     \

@@ -26,8 +26,9 @@ struct Norm {
     // With a single copy, compilers keep the comparisons of the first pass until the last, and
     // there are not enough registers for them.
     u32 end[NORM_PASSES];
-    // The offset of each row in source and destination. Its elements are adjacent in both.
-    Index<2> places;
+    // The offset of each row in source, destination and skip, if there is one. Its elements are
+    // adjacent in all.
+    Index<3> places;
     u32 rows;
     // A row has 2^team_shift threads.
     u32 team_shift;
@@ -38,10 +39,10 @@ struct Norm {
 };
 
 // Must match ops/norm/mod.rs.
-static_assert(sizeof(Norm) == 304);
+static_assert(sizeof(Norm) == 368);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, count) == 8 && ISOBIT_OFFSET(Norm, end) == 24);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, places) == 48 && ISOBIT_OFFSET(Norm, rows) == 280);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 292);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, places) == 48 && ISOBIT_OFFSET(Norm, rows) == 344);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 356);
 
 // ---- fold operations ----
 
@@ -73,19 +74,15 @@ struct Largest {
 #endif
 };
 
-// Folds N values, DISTANCE apart, by those steps of the tree that only involve them.
+// Folds N values, DISTANCE apart, by those steps of the tree that only involve them: the last one
+// combines those at even and at odd places. A loop over an array of them stays one for NVRTC in
+// half of the kernels, with the array in local memory.
 template <typename F, u32 N, u32 DISTANCE, typename C>
 ISOBIT_FN C fold(const C *from) {
-    C value[N];
-#pragma unroll
-    for (u32 j = 0; j < N; j++)
-        value[j] = from[j * DISTANCE];
-#pragma unroll
-    for (u32 d = N / 2; d > 0; d /= 2)
-#pragma unroll
-        for (u32 j = 0; j < d; j++)
-            value[j] = F::combine(value[j], value[j + d]);
-    return value[0];
+    if constexpr (N == 1)
+        return from[0];
+    else
+        return F::combine(fold<F, N / 2, 2 * DISTANCE>(from), fold<F, N / 2, 2 * DISTANCE>(from + DISTANCE));
 }
 
 // The same for a count that is the same for all threads: a power of two up to 16.
@@ -108,15 +105,17 @@ ISOBIT_FN C fold(const C *from, u32 n) {
 // ---- a row in registers ----
 
 // The threads of a row, and the V lanes of each: element u * 256 + lane(v) of the row is the u-th
-// element of the thread's v-th lane. WHOLE means that the row has elements in every lane.
-template <u32 V, bool WHOLE>
+// element of the thread's v-th lane. WHOLE means that the row has elements in every lane, and
+// VECTORS that a thread's lanes are neighbours, so that it moves them with one access. A kernel has
+// code for both: with one code that selects at run time, a row of 384 took three times the
+// instructions. What depends on VECTORS is no `if constexpr`: NVRTC 13.0 gives the pragmas of loops
+// in a discarded branch to loops after it, and drops one of those.
+template <u32 V, bool WHOLE, bool VECTORS>
 struct Team {
     u32 row;
     u32 number;
     u32 threads;
     u32 first;
-    u32 distance;
-    bool vectors;
 
     ISOBIT_FN Team of(const Norm &p) {
         Team t;
@@ -125,23 +124,20 @@ struct Team {
         t.number = WHOLE ? thread / (NORM_LANES / V) : thread >> p.team_shift;
         t.row = block_x() * (WHOLE ? block_dim_x() / (NORM_LANES / V) : block_dim_x() >> p.team_shift) + t.number;
         const u32 in_team = thread & (t.threads - 1);
-        // With V = 1, a single element and a vector are the same.
-        t.vectors = V == 1 || p.vectors != 0;
-        t.first = t.vectors ? in_team * V : in_team;
-        t.distance = t.vectors ? 1 : t.threads;
+        t.first = VECTORS ? in_team * V : in_team;
         return t;
     }
 };
 
-template <u32 V, bool WHOLE>
-ISOBIT_FN u32 lane(const Team<V, WHOLE> &t, u32 v) {
-    return t.first + v * t.distance;
+template <u32 V, bool WHOLE, bool VECTORS>
+ISOBIT_FN u32 lane(const Team<V, WHOLE, VECTORS> &t, u32 v) {
+    return t.first + (VECTORS ? v : v * t.threads);
 }
 
 // Folds a team's `width` values as a tree; every thread gets the result. The values of the teams
 // lie one after the other in `shared`.
-template <typename F, typename C, u32 V, bool WHOLE>
-ISOBIT_FN C fold_shared(C *shared, u32 width, const Team<V, WHOLE> &t) {
+template <typename F, typename C, u32 V, bool WHOLE, bool VECTORS>
+ISOBIT_FN C fold_shared(C *shared, u32 width, const Team<V, WHOLE, VECTORS> &t) {
     const C *mine = shared + t.number * width;
     barrier();
     if (width <= NORM_FOLDERS)
@@ -156,20 +152,33 @@ ISOBIT_FN C fold_shared(C *shared, u32 width, const Team<V, WHOLE> &t) {
     return fold<F, NORM_FOLDERS, 1>(mine);
 }
 
-// Folds the lanes of a team in the order of sums. `shared` has space for V values per thread, and
-// may be reused only after the next barrier.
-template <typename F, u32 V, bool WHOLE, typename C>
-ISOBIT_FN C fold_lanes(const C (&lanes)[V], C *shared, const Team<V, WHOLE> &t) {
+// Folds the lanes of a team in the order of sums. `shared` has space for V values per thread, is
+// aligned to 16 bytes, and may be reused only after the next barrier.
+template <typename F, u32 V, bool WHOLE, bool VECTORS, typename C>
+ISOBIT_FN C fold_lanes(const C (&lanes)[V], C *shared, const Team<V, WHOLE, VECTORS> &t) {
     const u32 width = t.threads * V;
+    C *mine = shared + t.number * width;
+    if (VECTORS) {
+        constexpr u32 N = pack_size<C>() < (int)V ? pack_size<C>() : V;
 #pragma unroll
-    for (u32 v = 0; v < V; v++)
-        shared[t.number * width + lane(t, v)] = lanes[v];
+        for (u32 v = 0; v < V; v += N) {
+            Pack<N, C> pack;
+#pragma unroll
+            for (u32 i = 0; i < N; i++)
+                pack.v[i] = lanes[v + i];
+            store<N>(mine + t.first + v, pack);
+        }
+    } else {
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            mine[lane(t, v)] = lanes[v];
+    }
     return fold_shared<F>(shared, width, t);
 }
 
 // Folds the lanes of a team in any order. `shared` has space for one value per thread.
-template <typename F, u32 V, bool WHOLE, typename C>
-ISOBIT_FN C fold_any(const C (&lanes)[V], C *shared, const Team<V, WHOLE> &t) {
+template <typename F, u32 V, bool WHOLE, bool VECTORS, typename C>
+ISOBIT_FN C fold_any(const C (&lanes)[V], C *shared, const Team<V, WHOLE, VECTORS> &t) {
     C value = lanes[0];
 #pragma unroll
     for (u32 v = 1; v < V; v++)
@@ -192,10 +201,10 @@ ISOBIT_FN u32 within(u32 u, i32 left) {
     return i < left ? (u32)i : 0;
 }
 
-template <typename T, u32 V, u32 R, bool WHOLE>
-ISOBIT_FN void load_row(Row<T, V, R> &row, const T *src, u32 n, const Team<V, WHOLE> &t) {
+template <typename T, u32 V, u32 R, bool WHOLE, bool VECTORS>
+ISOBIT_FN void load_row(Row<T, V, R> &row, const T *src, u32 n, const Team<V, WHOLE, VECTORS> &t) {
     Pack<V, T> packs[R];
-    if (t.vectors) {
+    if (VECTORS) {
         // A thread beyond the end of a short row has no element of its own.
         const T *from = src + (t.first < n ? t.first : 0);
         const i32 left = (i32)(n - t.first);
@@ -219,27 +228,27 @@ ISOBIT_FN void load_row(Row<T, V, R> &row, const T *src, u32 n, const Team<V, WH
 }
 
 // Sets the elements beyond the end of the row to `fill`.
-template <typename T, u32 V, u32 R, bool WHOLE>
-ISOBIT_FN void fill_rest(Row<T, V, R> &row, u32 n, const Team<V, WHOLE> &t, compute_t<T> fill) {
+template <typename T, u32 V, u32 R, bool WHOLE, bool VECTORS>
+ISOBIT_FN void fill_rest(Row<T, V, R> &row, u32 n, const Team<V, WHOLE, VECTORS> &t, compute_t<T> fill) {
     const u32 full = n / NORM_LANES, rest = n % NORM_LANES;
 #pragma unroll
     for (u32 u = 0; u < R; u++)
         if (u >= full)
 #pragma unroll
             for (u32 v = 0; v < V; v++)
-                row.x[u][v] = u == full && lane(t, v) < rest ? row.x[u][v] : fill;
+                row.x[u][v] = u == full && (VECTORS ? t.first : lane(t, v)) < rest ? row.x[u][v] : fill;
 }
 
 // Writes the u-th elements of the thread's lanes, as far as the row has them.
-template <typename T, u32 V, bool WHOLE>
-ISOBIT_FN void store_lanes(T *dst, u32 u, const compute_t<T> (&y)[V], u32 n, const Team<V, WHOLE> &t) {
+template <typename T, u32 V, bool WHOLE, bool VECTORS>
+ISOBIT_FN void store_lanes(T *dst, u32 u, const compute_t<T> (&y)[V], u32 n, const Team<V, WHOLE, VECTORS> &t) {
     Pack<V, T> pack;
 #pragma unroll
     for (u32 v = 0; v < V; v++)
         pack.v[v] = from_compute<T>(y[v]);
     const u32 full = n / NORM_LANES, rest = n % NORM_LANES;
     dst += u * NORM_LANES;
-    if (t.vectors) {
+    if (VECTORS) {
         if (u < full || (u == full && t.first < rest))
             store<V>(dst + t.first, pack);
     } else {
@@ -251,10 +260,10 @@ ISOBIT_FN void store_lanes(T *dst, u32 u, const compute_t<T> (&y)[V], u32 n, con
 }
 
 // Loads the u-th elements of the thread's lanes from a parameter, which is as long as a row.
-template <typename T, u32 V, bool WHOLE>
-ISOBIT_FN void load_lanes(compute_t<T> (&y)[V], const T *from, u32 u, u32 n, const Team<V, WHOLE> &t) {
+template <typename T, u32 V, bool WHOLE, bool VECTORS>
+ISOBIT_FN void load_lanes(compute_t<T> (&y)[V], const T *from, u32 u, u32 n, const Team<V, WHOLE, VECTORS> &t) {
     Pack<V, T> pack;
-    if (t.vectors) {
+    if (VECTORS) {
         const u32 i = u * NORM_LANES + t.first;
         pack = load<V>(from + (i < n ? i : 0));
     } else {
@@ -275,10 +284,13 @@ ISOBIT_CONST u32 NORM_GROUP = 4;
     _Pragma("unroll") for (u32 group = 0; group < R; group += NORM_GROUP) if (group * NORM_LANES < N)                  \
         _Pragma("unroll") for (u32 U = group; U < R && U < group + NORM_GROUP; U++)
 
+// Declares a kernel's space for folds.
+#define ISOBIT_NORM_SHARED alignas(16) __shared__
+
 // Blocks per multiprocessor, by the words of a row that a thread holds.
 template <typename T, u32 BLOCK, u32 ELEMENTS>
 ISOBIT_CONST u32 NORM_RESIDENT = (is_same<T, double> || ELEMENTS >= 64 ? 512
-                                  : ELEMENTS >= 16                     ? 1024
+                                  : ELEMENTS >= 8                      ? 1024
                                                                        : 1536) /
                                  BLOCK;
 

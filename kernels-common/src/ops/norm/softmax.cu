@@ -7,13 +7,12 @@
 
 namespace isobit {
 
-template <bool LOG, typename T, u32 V, u32 R, u32 BLOCK>
-ISOBIT_FN void softmax_rows(const T *src, T *dst, const Norm &p) {
+template <bool LOG, u32 V, u32 R, bool VECTORS, typename T, u32 SPACE>
+ISOBIT_FN void softmax_rows(compute_t<T> (&shared)[2][SPACE], const T *src, T *dst, const Norm &p) {
     using C = compute_t<T>;
-    __shared__ C shared[2][BLOCK * V];
-    const auto t = Team<V, (R > 1)>::of(p);
+    const auto t = Team<V, (R > 1), VECTORS>::of(p);
     const bool inside = t.row < p.rows;
-    const Offsets<2> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
+    const Offsets<3> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
 
     // Elements beyond the end count as e^-infinity, which is 0.
     Row<T, V, R> row;
@@ -93,7 +92,13 @@ ISOBIT_FN void softmax_part(const T *src, T *dst, const compute_t<T> *largest, c
 #define ISOBIT_SOFTMAX_ROWS(NAME, LOG, T, V, R, BLOCK)                                                                 \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
-    NAME(const T *src, T *dst, const Norm p) { softmax_rows<LOG, T, V, R, BLOCK>(src, dst, p); }                       \
+    NAME(const T *src, T *dst, const Norm p) {                                                                         \
+        ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
+        if (V > 1 && p.vectors == 0)                                                                                   \
+            softmax_rows<LOG, V, R, false>(shared, src, dst, p);                                                       \
+        else                                                                                                           \
+            softmax_rows<LOG, V, R, true>(shared, src, dst, p);                                                        \
+    }                                                                                                                  \
     }
 #define ISOBIT_SOFTMAX_LONG(NAME, LOG, T)                                                                              \
     namespace isobit {                                                                                                 \

@@ -1,9 +1,6 @@
-//! The building blocks of the model: linear layers and norms.
+//! Linear layers.
 
-use isobit::{
-    BackendDevice, BackendStorage, DType, Layout, Matmul, MatmulSide, Numerics, Op, PackedMatrix, Result, Src,
-};
-use isobit_examples::memory::upload;
+use isobit::{BackendStorage, Layout, Matmul, MatmulSide, Numerics, Op, PackedMatrix, Result, Src};
 
 /// `x W^T`, with one row of `W` per output.
 #[derive(Debug)]
@@ -51,33 +48,5 @@ impl<S: BackendStorage> Linear<S> {
             Weight::Packed(packed) => packed.as_src(),
         };
         S::apply_into(&Op::Matmul(op), &[(x, &from).into(), weight], y, &to)
-    }
-}
-
-/// An RMS norm.
-#[derive(Debug)]
-pub struct Norm<S> {
-    weight: S,
-    size: usize,
-    eps: f64,
-}
-
-impl<S: BackendStorage> Norm<S> {
-    /// Creates a norm of rows of `size` elements, with weights of 1.
-    ///
-    /// # Errors
-    /// Returns the errors of the device.
-    pub fn new<D: BackendDevice<Storage = S>>(device: &D, size: usize, eps: f64, dtype: DType) -> Result<Self> {
-        Ok(Self { weight: upload(device, &vec![1.0; size], dtype)?, size, eps })
-    }
-
-    /// Computes `y = norm(x)` for `rows` rows of `x` from row `first` on.
-    ///
-    /// # Errors
-    /// Returns the errors of the device.
-    pub fn forward(&self, x: &S, first: usize, y: &mut S, rows: usize) -> Result<()> {
-        let from = Layout::contiguous_with_offset([rows, self.size], first * self.size);
-        let (to, weight) = (Layout::contiguous([rows, self.size]), Layout::contiguous(self.size));
-        S::apply_into(&Op::RmsNorm { eps: self.eps }, &[(x, &from).into(), (&self.weight, &weight).into()], y, &to)
     }
 }

@@ -21,7 +21,7 @@ macro_rules! families {
         /// # use isobit_hal::{Family, Op};
         /// assert_eq!(Op::Softmax.family(), Family::Norm);
         /// assert_eq!(Family::Norm.name(), "norm");
-        /// assert_eq!(Family::Norm.examples().len(), 4);
+        /// assert_eq!(Family::Norm.examples().len(), 5);
         /// # Ok::<(), isobit_hal::Error>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,6 +1,5 @@
-//! Softmax and the norms: rows at and around the lengths at which a kernel
-//! changes its method. Every sixteen cases have a row of each of the longer methods, and one longer
-//! than a segment.
+//! Softmax and the norms: rows at and around the lengths at which a kernel changes its method.
+//! Every sixteen cases have a row of each of the longer methods, and one longer than a segment.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};

@@ -34,7 +34,7 @@ impl<S: BackendStorage> Attention<S> {
         let moved = |row: &[f32]| row.iter().zip(&of_values).map(|(&w, &b)| f64::from(w) * f64::from(b)).sum::<f64>();
         let rows = vector("output.dense")?.into_iter().zip(joined.chunks_exact(hidden));
         let bias: Vec<f32> = rows.map(|(bias, row)| (f64::from(bias) + moved(row)) as f32).collect();
-        let norm = LayerNorm::load(from, &format!("{name}.output.LayerNorm"), hidden, config.layer_norm_eps)?;
+        let norm = LayerNorm::load(from, &format!("{name}.output.LayerNorm"), config)?;
         Ok(Self {
             qkv: Linear::new(from.upload(&stacked)?, [hidden, 3 * hidden], from.product)?,
             bias: from.upload(&vector("self.query")?)?,

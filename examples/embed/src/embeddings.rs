@@ -30,7 +30,7 @@ impl<S: BackendStorage> Embeddings<S> {
             words: from.upload(&table("word", words)?)?,
             places: from.upload(&table("position", config.max_position_embeddings)?)?,
             kind: from.upload(&kinds[..hidden])?,
-            norm: LayerNorm::load(from, "embeddings.LayerNorm", hidden, config.layer_norm_eps)?,
+            norm: LayerNorm::load(from, "embeddings.LayerNorm", config)?,
             sizes: [words, hidden],
         })
     }

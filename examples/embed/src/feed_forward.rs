@@ -22,7 +22,7 @@ impl<S: BackendStorage> FeedForward<S> {
     pub fn load(from: &Loader<'_, S::Device>, name: &str, config: &Config) -> Result<Self> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
         let affine = |part: &str, sizes| Affine::load(from, &format!("{name}.{part}.dense"), sizes);
-        let norm = LayerNorm::load(from, &format!("{name}.output.LayerNorm"), hidden, config.layer_norm_eps)?;
+        let norm = LayerNorm::load(from, &format!("{name}.output.LayerNorm"), config)?;
         Ok(Self {
             widen: affine("intermediate", [hidden, wide])?,
             output: Residual::new(affine("output", [wide, hidden])?, norm),

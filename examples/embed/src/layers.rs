@@ -1,6 +1,7 @@
 //! The building blocks of the model: linear layers, layer norms, and both combined with a residual
 //! connection.
 
+use crate::Config;
 use crate::weights::Loader;
 use anyhow::Result;
 use isobit::{BackendStorage, Layout, Matmul, Op, Result as DeviceResult, Src};
@@ -69,11 +70,12 @@ pub struct LayerNorm<S> {
 }
 
 impl<S: BackendStorage> LayerNorm<S> {
-    /// Loads the norm with a name, over rows of `size` elements.
+    /// Loads the norm with a name.
     ///
     /// # Errors
     /// Fails if the file lacks a tensor, or with the errors of the device.
-    pub fn load(from: &Loader<'_, S::Device>, name: &str, size: usize, eps: f64) -> Result<Self> {
+    pub fn load(from: &Loader<'_, S::Device>, name: &str, config: &Config) -> Result<Self> {
+        let (size, eps) = (config.hidden_size, config.layer_norm_eps);
         let parameter = |which: &str| from.load(&format!("{name}.{which}"), &[size]);
         Ok(Self { weight: parameter("weight")?, bias: parameter("bias")?, size, eps })
     }

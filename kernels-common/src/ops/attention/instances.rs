@@ -16,10 +16,11 @@ pub const PACK: [u8; 2] = [3, 4];
 /// targets without the units.
 pub const FLASH: [u8; 2] = [5, 6];
 pub const FLASH_MASKED: [u8; 2] = [7, 8];
-/// Lengths for the vendor's library, of the one dtype that stands for those of its size.
-pub const LENGTHS: u8 = 9;
 /// The sizes of heads of these kernels.
 pub const FLASH_SIZES: [usize; 2] = [64, 128];
+
+/// Lengths for the vendor's library, of the one dtype that stands for those of its size.
+pub const LENGTHS: u8 = 9;
 
 /// The dtypes that attention supports.
 pub const DTYPES: [DType; 3] = [DType::F16, DType::BF16, DType::F32];

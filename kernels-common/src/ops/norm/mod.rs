@@ -1,5 +1,5 @@
-//! Softmax and the norms over the last dimension: chooses the kernel for
-//! the length of a row, and makes the layouts that kernels take.
+//! Softmax and the norms over the last dimension: chooses the kernel for the length of a row, and
+//! makes the layouts that kernels take.
 
 mod long;
 

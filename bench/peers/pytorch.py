@@ -15,6 +15,7 @@ import torch.nn.functional as F
 
 TIMINGS, LAUNCHES = 5, 20
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+INTEGERS = {"i32": torch.int32, "u8": torch.uint8}
 MI = 1 << 20
 
 torch.backends.cuda.matmul.allow_tf32 = False
@@ -54,6 +55,42 @@ def elementwise(dtype):
     yield "gelu", "64Mi", lambda: F.gelu(x, approximate="tanh")
     yield "gelu_erf", "64Mi", lambda: F.gelu(x)
     yield "silu", "64Mi", lambda: F.silu(x)
+    yield "asinh", "64Mi", lambda: torch.asinh(x)
+    yield "acosh", "64Mi", lambda: torch.acosh(x)
+    yield "atanh", "64Mi", lambda: torch.atanh(x)
+    yield "softplus", "64Mi", lambda: F.softplus(x, threshold=1e9)
+    yield "mish", "64Mi", lambda: F.mish(x)
+    yield "hard_sigmoid", "64Mi", lambda: F.hardsigmoid(x)
+    yield "hard_swish", "64Mi", lambda: F.hardswish(x)
+    yield "selu", "64Mi", lambda: F.selu(x)
+    yield "leaky_relu", "64Mi", lambda: F.leaky_relu(x)
+    yield "celu", "64Mi", lambda: F.celu(x)
+    yield "atan2", "64Mi", lambda: torch.atan2(x, y)
+    yield "hypot", "64Mi", lambda: torch.hypot(x, y)
+    yield "add_scalar", "64Mi", lambda: x + 1.0
+    yield "masked_fill", "64Mi", lambda: x.masked_fill(mask, 1.0)
+    yield "logical_and", "64Mi", lambda: torch.logical_and(x, y)
+    yield "isnan", "64Mi", lambda: torch.isnan(x)
+    yield "isinf", "64Mi", lambda: torch.isinf(x)
+    yield "logical_not", "64Mi", lambda: torch.logical_not(x)
+    yield "round_even", "64Mi", lambda: torch.round(x)
+    yield "floor_div", "64Mi", lambda: torch.floor_divide(x, y)
+    yield "floor_mod", "64Mi", lambda: torch.remainder(x, y)
+    if dtype == torch.float32:
+        yield "nextafter", "64Mi", lambda: torch.nextafter(x, y)
+
+
+def integers(dtype):
+    low, high = (0, 256) if dtype == torch.uint8 else (-(1 << 31), (1 << 31) - 1)
+    x, y = (torch.randint(low, high, (64 * MI,), device="cuda", dtype=dtype) for _ in range(2))
+    amount = y % 8
+    yield "bitwise_not", "64Mi", lambda: torch.bitwise_not(x)
+    yield "bitwise_and", "64Mi", lambda: torch.bitwise_and(x, y)
+    yield "bitwise_or", "64Mi", lambda: torch.bitwise_or(x, y)
+    yield "bitwise_xor", "64Mi", lambda: torch.bitwise_xor(x, y)
+    yield "bitwise_left_shift", "64Mi", lambda: torch.bitwise_left_shift(x, amount)
+    yield "bitwise_right_shift", "64Mi", lambda: torch.bitwise_right_shift(x, amount)
+    yield "add_scalar", "64Mi", lambda: x + 1
 
 
 def laid_out(dtype):
@@ -65,6 +102,18 @@ def laid_out(dtype):
     yield "sum_first", "8192x8192", lambda: torch.sum(x, 0)
     yield "sum_all", "8192x8192", lambda: torch.sum(x)
     yield "max_last", "8192x8192", lambda: torch.amax(x, 1)
+    yield "logsumexp_last", "8192x8192", lambda: torch.logsumexp(x, 1)
+    yield "logsumexp_first", "8192x8192", lambda: torch.logsumexp(x, 0)
+    yield "l1_norm_last", "8192x8192", lambda: torch.linalg.vector_norm(x, 1, 1)
+    yield "l2_norm_last", "8192x8192", lambda: torch.linalg.vector_norm(x, 2, 1)
+    yield "l2_norm_first", "8192x8192", lambda: torch.linalg.vector_norm(x, 2, 0)
+    yield "max_norm_last", "8192x8192", lambda: torch.linalg.vector_norm(x, float("inf"), 1)
+    yield "any_last", "8192x8192", lambda: torch.any(x, 1)
+    yield "all_last", "8192x8192", lambda: torch.all(x, 1)
+    yield "var_last", "8192x8192", lambda: torch.var(x, 1)
+    yield "var_first", "8192x8192", lambda: torch.var(x, 0)
+    yield "std_last", "8192x8192", lambda: torch.std(x, 1)
+    yield "std_all", "8192x8192", lambda: torch.std(x)
 
 
 def along_rows(dtype):
@@ -77,7 +126,14 @@ def along_rows(dtype):
     yield "layer_norm_last", "8192x8192", lambda: F.layer_norm(x, (8192,), weight, bias, 1e-5)
     yield "skip_layer_norm_last", "8192x8192", lambda: F.layer_norm(x + x_bias + skip, (8192,), weight, bias, 1e-5)
     yield "cumsum_last", "8192x8192", lambda: torch.cumsum(x, 1)
+    yield "cumsum_last_reverse", "8192x8192", lambda: torch.cumsum(x.flip(1), 1).flip(1)
     yield "cumsum_first", "8192x8192", lambda: torch.cumsum(x, 0)
+    yield "cumsum_first_reverse", "8192x8192", lambda: torch.cumsum(x.flip(0), 0).flip(0)
+    yield "cumprod_last", "8192x8192", lambda: torch.cumprod(x, 1)
+    yield "cumprod_first", "8192x8192", lambda: torch.cumprod(x, 0)
+    yield "cummin_last", "8192x8192", lambda: torch.cummin(x, 1)
+    yield "cummax_last", "8192x8192", lambda: torch.cummax(x, 1)
+    yield "cummax_first", "8192x8192", lambda: torch.cummax(x, 0)
     yield "argmax_last", "8192x8192", lambda: torch.argmax(x, 1)
     yield "argmin_last", "8192x8192", lambda: torch.argmin(x, 1)
 
@@ -180,17 +236,37 @@ def attended(dtype):
             yield work(batch, 8, 1, n, 128)
 
 
+def moved(dtype):
+    x = rand(8192, 8192, dtype=dtype)
+    yield "flip_last", "8192x8192", lambda: torch.flip(x, (1,))
+    yield "flip_first", "8192x8192", lambda: torch.flip(x, (0,))
+    yield "roll_last", "8192x8192", lambda: torch.roll(x, 1000, 1)
+    yield "roll_first", "8192x8192", lambda: torch.roll(x, 1000, 0)
+    images, tile = rand(32, 64, 112, 112, dtype=dtype), rand(4096, 4096, dtype=dtype)
+    yield "pad_reflect", "32x64x112x112 p3", lambda: F.pad(images, (3, 3, 3, 3), mode="reflect")
+    yield "pad_constant", "32x64x112x112 p3", lambda: F.pad(images, (3, 3, 3, 3))
+    yield "repeat", "4096x4096 x2x2", lambda: tile.repeat(2, 2)
+    for n, (rows, columns), dim in [(4, (8192, 2048), 1), (4, (2048, 8192), 0), (16, (8192, 512), 1), (16, (8192, 511), 1)]:
+        inputs = [rand(rows, columns, dtype=dtype) for _ in range(n)]
+        name = f"concat_{'last' if dim else 'first'}"
+        yield name, f"{n} of {rows}x{columns}", lambda inputs=inputs, dim=dim: torch.cat(inputs, dim)
+
+
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else sys.exit(__doc__)
     wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else [""]
     rows = []
-    for name, dtype in DTYPES.items():
-        for family in (elementwise, laid_out, along_rows, sorted_rows, indexed, convolved, windows, drawn, multiplied, attended):
-            for op, work, call in family(dtype):
-                if any(part in op for part in wanted):
-                    rows.append({"op": op, "dtype": name, "work": work, "us": round(time_us(call), 3)})
-                    print(f"{op:<24} {name:<5} {work:<26} {rows[-1]['us']:>10.2f} us", flush=True)
-            torch.cuda.empty_cache()
+    of_floats = (
+        elementwise, laid_out, along_rows, sorted_rows, indexed, convolved, windows, moved, drawn, multiplied, attended
+    )  # fmt: skip
+    families = [(name, dtype, family) for name, dtype in DTYPES.items() for family in of_floats]
+    families += [(name, dtype, integers) for name, dtype in INTEGERS.items()]
+    for name, dtype, family in families:
+        for op, work, call in family(dtype):
+            if any(part in op for part in wanted):
+                rows.append({"op": op, "dtype": name, "work": work, "us": round(time_us(call), 3)})
+                print(f"{op:<24} {name:<5} {work:<26} {rows[-1]['us']:>10.2f} us", flush=True)
+        torch.cuda.empty_cache()
     with open(out, "w") as f:
         json.dump({"source": f"PyTorch {torch.__version__}", "rows": rows}, f, indent=1)
 

@@ -9,9 +9,9 @@ The file, little endian throughout:
     8 bytes  "F64TRUE1"
     u32      number of functions, then for each
       u8     length of its name, and the name in ASCII
-      u8     number of arguments, 1 or 2 (pow: x, y; elu: x, alpha)
+      u8     number of arguments, 1 or 2 (pow, hypot: x, y; atan2: y, x; elu, celu: x, alpha)
       u32    number of records, then for each
-        f64  argument (two of them for pow and elu)
+        f64  argument (or two of them)
         f64  hi: the true value rounded to nearest even, infinite beyond the largest number, a zero
              with its sign
         f32  rest: (true - hi) / ulp, from -0.5 to 0.5; 0 if hi is infinite, NaN or exact
@@ -23,6 +23,7 @@ infinite, the result must be the same; if hi is a zero and rest is 0, the result
 The rest is in ulps because next to a subnormal it is not representable as a double.
 """
 
+import math
 import os
 import random
 import struct
@@ -249,6 +250,41 @@ def bounded_exp(f):
     return lambda x: f(max(mp.mpf(-3000), min(mp.mpf(3000), x)))
 
 
+# The constants of the paper (Klambauer et al. 2017, arXiv:1706.02515), to more digits.
+SELU_SCALE = mp.mpf("1.0507009873554804934193349852946")
+SELU_ALPHA = mp.mpf("1.6732632423543772848170429916717")
+
+# Where asinh's logarithm changes its exponent.
+LOG_STEPS = [mp.sinh(mp.log(mp.sqrt(2) * mp.mpf(2) ** k)) for k in range(0, 25)]
+
+
+def mish(x):
+    e = mp.exp(max(min(x, mp.mpf(3000)), mp.mpf(-3000)))
+    return x * (e * e + 2 * e) / (e * e + 2 * e + 2)
+
+
+def hard_sigmoid(x):
+    return max(mp.mpf(0), min(mp.mpf(1), (mp.mpf(x) + 3) / 6)) if abs(x) < 10 else mp.mpf(1 if x > 0 else 0)
+
+
+def celu(x, a):
+    return mp.mpf(x) if x > 0 else a * mp.expm1(max(mp.mpf(-3000), min(mp.mpf(3000), x / a)))
+
+
+def sides(d):
+    """Pairs of which neither is negligible, and pairs of special values."""
+    special = both([0.0, TINY, SMALL, 2.0**-500, 1.0, 3.0, 2.0**500, MAX, INF]) + [NAN]
+    pairs = [(x, y) for x in special for y in special]
+    pairs += list(zip(d.uniform(300, -1.0, 1.0), d.uniform(300, -1.0, 1.0)))
+    for lo, hi in [(-1074, 1023), (-1074, -1000), (900, 1022), (-60, 60)]:
+        for x in d.log_uniform(60, lo, hi):
+            y = float(x * d.r.uniform(-1.0, 1.0) * 2.0 ** d.r.randint(-30, 1))
+            pairs += [(x, y), (y, x)] if abs(y) <= MAX else []
+    for x in d.log_uniform(40, -20, 20):
+        pairs += [(v, x) for v in near(float(x * (mp.sqrt(2) - 1)), 1)]
+    return pairs
+
+
 def function_table():
     f = {}
     e = lambda name, low=LOW, high=HIGH: exponential(Draw(name), low, high)
@@ -344,6 +380,51 @@ def function_table():
         lambda x, a: mp.mpf(x) if x > 0 else mp.mpf(a) * mp.expm1(max(mp.mpf(x), mp.mpf(-3000))),
         [(x, 1.0 if i % 3 else float(d.r.uniform(-4.0, 4.0))) for i, x in enumerate(xs)],
     )
+    d = Draw("asinh")
+    f["asinh"] = (
+        mp.asinh,
+        EDGES
+        + d.any_bits(60)
+        + d.uniform(150, -3.0, 3.0)
+        + d.log_uniform(150, -40, 40)
+        + both(d.around(40, LOG_STEPS, 2000)),
+    )
+    d = Draw("acosh")
+    f["acosh"] = (
+        mp.acosh,
+        POSITIVE
+        + near(1.0, 4)
+        + d.any_bits(60, signed=False)
+        + d.uniform(150, 1.0, 4.0)
+        + [1.0 + x for x in d.log_uniform(120, -52, 0, signed=False)]
+        + d.log_uniform(80, 0, 60, signed=False),
+    )
+    f["atanh"] = (mp.atanh, inverse(Draw("atanh")))
+    f["softplus"] = (
+        lambda x: x if x > 3000 else mp.log1p(mp.exp(max(mp.mpf(x), mp.mpf(-3000)))),
+        e("softplus", LOW, 60),
+    )
+    f["mish"] = (tail(mish), e("mish", -1085 * LN2, 60))
+    pieces = lambda d: (
+        EDGES
+        + near(3.0, 4)
+        + near(-3.0, 4)
+        + d.any_bits(60)
+        + d.uniform(150, -3.1, 3.1)
+        + d.log_uniform(80, -60, 2)
+        + [-3.0 + x for x in d.log_uniform(80, -51, 0, signed=False)]
+    )
+    f["hard_sigmoid"] = (hard_sigmoid, pieces(Draw("hard_sigmoid")))
+    f["hard_swish"] = (tail(lambda x: x * hard_sigmoid(x)), pieces(Draw("hard_swish")))
+    f["selu"] = (
+        lambda x: SELU_SCALE * x if x > 0 else SELU_SCALE * SELU_ALPHA * mp.expm1(max(mp.mpf(x), mp.mpf(-3000))),
+        e("selu", -60, 60),
+    )
+    d = Draw("celu")
+    xs = e("celu", -60, HIGH)
+    f["celu"] = (celu, [(x, 1.0 if i % 3 else float(d.r.uniform(-4.0, 4.0))) for i, x in enumerate(xs)])
+    f["atan2"] = (mp.atan2, sides(Draw("atan2")))
+    f["hypot"] = (lambda x, y: mp.sqrt(x * x + y * y), sides(Draw("hypot")))
     return f
 
 
@@ -369,8 +450,22 @@ def special(name, a):
             hi, rest, e = measure(power(mp.mpf(-x), mp.mpf(y)), 1.0)
             return (sign * hi, sign * rest, e)
         return None
+    if name == "hypot" and INF in (abs(a[0]), abs(a[1])):
+        return INF
     if any(v != v for v in a):
         return NAN
+    if name == "atan2":
+        return angle_of(*a)
+    if name == "celu" and x == -INF:
+        return -a[1] if a[1] > 0 else (-INF if a[1] < 0 else NAN)
+    if name == "selu" and abs(x) == INF and x > 0 or name == "asinh" and abs(x) == INF:
+        return x
+    if name in ("acosh", "softplus") and x == INF:
+        return INF
+    if name == "acosh" and x <= 1.0:
+        return 0.0 if x == 1.0 else NAN
+    if name == "atanh" and abs(x) >= 1.0:
+        return math.copysign(INF, x) if abs(x) == 1.0 else NAN
     if name == "elu" and x == -INF:
         return -a[1]
     if name in ("sin", "cos", "tan") and abs(x) == INF:
@@ -394,10 +489,23 @@ def special(name, a):
     return None
 
 
+def angle_of(y, x):
+    """atan2 where a side is zero or infinite, or the result underflows; else None."""
+    signed = lambda v: (lambda hi, rest, e: (math.copysign(hi, y), math.copysign(1.0, y) * rest, e))(*measure(v, 1.0))
+    left = bits_of(x) >> 63 == 1
+    if abs(x) == INF and abs(y) == INF:
+        return signed(mp.pi * 3 / 4 if left else mp.pi / 4)
+    if y == 0.0 or abs(x) == INF:
+        return signed(mp.pi if left else mp.mpf(0))
+    if x == 0.0 or abs(y) == INF:
+        return signed(mp.pi / 2)
+    return None
+
+
 def zero_sign(name, a):
     """The sign of a zero, or of a result that underflows."""
     x = a[0]
-    if name in ("exp", "exp2", "sigmoid", "cosh", "log", "log2", "cos", "pow"):
+    if name in ("exp", "exp2", "sigmoid", "cosh", "log", "log2", "cos", "pow", "softplus", "hard_sigmoid", "hypot"):
         return 1.0
     if name == "elu":
         return -1.0 if (bits_of(x) >> 63) ^ (bits_of(a[1]) >> 63) else 1.0

@@ -3,7 +3,7 @@
 
     f64_hard.bin     f64: inputs with their true values, in the format of f64_truth.bin
     hard_inputs.tsv  f32, f16 and bf16: operation, dtype and the inputs' bits in hexadecimal; the
-                     inputs of pow are pairs
+                     inputs of pow, atan2 and hypot are pairs
 
     python3 hard.py     (needs mpmath and numpy; takes some minutes; the same bytes every time)
 
@@ -152,7 +152,35 @@ def f64_breakpoints():
         "recip": both(around([2.0**k for k in (-1074, -1024, -1023, -1022, 0, 1021, 1022, 1023)] + [MAX])),
         "pow": powers(),
         "elu": [(x, a) for x in around(halves(LN2, -60, 2, 20) + [-40.0] + [-t for t in tiny]) for a in (1.0, -2.5)],
+        "asinh": both(around(truth.LOG_STEPS + [2.0**28, 1.0] + tiny + ends[1:])),
+        "acosh": around([mp.cosh(mp.log(first * 2.0**k)) for k in range(1, 26)] + [1.0, 2.0, 2.0**28, MAX]),
+        "atanh": both(around([mp.tanh(mp.log(first * 2.0**k) / 2) for k in range(1, 50)] + [1.0, 0.5] + tiny + ends[1:3])),
+        "softplus": both(around([40.0, 36.7, 745.1, 708.4, 0.88, 0.35] + tiny + ends[1:])) + around(halves(LN2, -60, 0, 20), 2),
+        "mish": both(around([800.0, 40.0, 709.0, 745.0, 1.0] + tiny + ends[1:]) + around(halves(LN2, -60, 0, 20), 2)),
+        "hard_sigmoid": both(around([3.0, 2.0, 1.5, 1.0, 0.5, 2.0**-52] + tiny + ends[1:])),
+        "hard_swish": both(around([3.0, 2.0, 1.5, 1.0, 0.5, 2.0**-52] + tiny + ends[1:])),
+        "selu": both(around([40.0, 36.7, 1.0] + tiny + ends[1:])) + around(halves(LN2, -60, 2, 20)),
+        "celu": [
+            (x * abs(a), a)
+            for x in around(halves(LN2, -60, 2, 20) + [-40.0, -709.7] + [-t for t in tiny])
+            for a in (1.0, -2.5, 0.7)
+        ],
+        "atan2": sides(),
+        "hypot": sides(),
     }
+
+
+def sides():
+    """Pairs around the comparisons of the recipes of atan2 and hypot."""
+    middle = truth.of_bits(0x3FDA827999FCEF32)
+    scales = [2.0**k for k in (-1022, -900, -601, -400, -200, 0, 1, 200, 500, 600, 1000, 1022)]
+    pairs = []
+    for a in scales + [-s for s in scales]:
+        long = near(a, 1)
+        pairs += [(a, v) for ratio in (middle, 1.0, 2.0**-27, 2.0**-53) for v in near(a * ratio, 2)]
+        pairs += [(v, a * 0.75) for v in long] + [(-a * 0.75, v) for v in long] + [(v, -a * middle) for v in long]
+    pairs += [(x, y) for x in (TINY, SMALL, MAX) for y in (-TINY, SMALL - TINY, -SMALL, 1.0, MAX)]
+    return [p for x, y in pairs if abs(x) <= MAX and abs(y) <= MAX for p in ((x, y), (y, x))]
 
 
 def powers():
@@ -238,6 +266,14 @@ FUNCTIONS = {
     "sigmoid": logistic,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "recip": lambda x: 1 / x,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "softplus": lambda x: np.where(x > 0, x, 0) + np.log1p(np.exp(-np.abs(x))),
+    "mish": lambda x: x * np.tanh(np.where(x > 0, x, 0) + np.log1p(np.exp(-np.abs(x)))),
+    "hard_sigmoid": lambda x: np.clip((x + 3) / 6, 0, 1),
+    "hard_swish": lambda x: x * np.clip((x + 3) / 6, 0, 1),
+    "selu": lambda x: float(truth.SELU_SCALE) * np.where(x > 0, x, float(truth.SELU_ALPHA) * np.expm1(np.minimum(x, 0))),
 }
 SLOW = ("erf", "gelu_erf")
 
@@ -283,6 +319,14 @@ NARROW_POINTS = {
     "gelu_erf": [9.75, -9.75, -13.5, -14.2, 5.6, -5.6],
     "silu": [86.0, -86.0, -88.0, -103.9, 88.7],
     "sigmoid": [86.0, -86.0, -88.0, -103.9, 16.6, 88.7],
+    "asinh": [0.5, 4096.0, 1.25, 1.0, 0.28],
+    "acosh": [1.0, 2.0, 4096.0, 1.0833334, 1.0416666],
+    "atanh": [1.0, 0.5, 0.14285715, 0.33333334, 0.9921875],
+    "softplus": [22.0, -22.0, 16.6, -104.0, -87.3, 0.34657359, -1.0986123],
+    "mish": [22.0, -22.0, -104.0, -110.0, -87.3, -120.0, 0.34657359],
+    "hard_sigmoid": [3.0, -3.0, -1.5, 0.0, 1.0],
+    "hard_swish": [3.0, -3.0, -1.5, 0.0, 1.0],
+    "selu": [-18.0, -17.3, -0.34657359, -1.0397208, 1.0],
 }
 for trig in ("sin", "cos", "tan"):
     NARROW_POINTS[trig] = [2.0**17] + [float((k + 0.5) * math.pi / 2) for k in (0, 1, 2, 3, 7, 100, 83442, 83443)]
@@ -428,6 +472,8 @@ def narrow_table():
             bits = narrow_inputs(name, f, dtype)
             lines.append(f"{name}\t{dtype}\t" + " ".join(f"{b:x}" for b in bits))
         lines.append(f"pow\t{dtype}\t" + " ".join(f"{b:x}" for pair in narrow_powers(dtype) for b in pair))
+        for name in ("atan2", "hypot"):
+            lines.append(f"{name}\t{dtype}\t" + " ".join(f"{b:x}" for pair in narrow_sides(name, dtype) for b in pair))
         print(dtype, flush=True)
     lines.append("rand_normal\tf32\t" + " ".join(f"{b:x}" for b in normal_window()))
     with open(os.path.join(HERE, "hard_inputs.tsv"), "w") as file:
@@ -456,6 +502,38 @@ def narrow_powers(dtype, keep=150):
     nearest = np.argsort(distance, kind="stable")[:keep]
     extreme = [i for i in range(2000) if wanted[i] in ends[:3]][:60]
     return [(int(x[i]), int(ybits[i])) for i in list(nearest) + extreme]
+
+
+def narrow_sides(name, dtype, keep=150):
+    """Pairs of comparable sides whose atan2 or hypot is closest to a tie, and those around the
+    comparisons of the recipes."""
+    r = np.random.RandomState(9)
+    precision, low, top = FORMATS[dtype]
+    with np.errstate(all="ignore"):
+        x = r.rand(1 << 19) * 2.0 ** r.randint(low // 2, top // 2, 1 << 19)
+        y = x * (2 * r.rand(1 << 19) - 1) * 2.0 ** r.randint(-3, 4, 1 << 19)
+        xbits, ybits = (np.array(bits_of_all(dtype, v), dtype=np.uint64) for v in (x, y))
+        function = {"atan2": np.arctan2, "hypot": np.hypot}[name]
+        values = function(widen(dtype, xbits), widen(dtype, ybits))
+    nearest = np.argsort(distance_to_tie(dtype, values), kind="stable")[:keep]
+    pairs = [(int(xbits[i]), int(ybits[i])) for i in nearest]
+    sign = 1 << (31 if dtype == "f32" else 15)
+    for exponent in (low - precision + 2, low, -64, -40, 0, 62, 64, top):
+        if low - precision + 1 < exponent <= top:
+            at = narrow(dtype, 2.0**exponent)
+            for ratio in (1.0, 0.41421357, 0.75, 2.0**-12):
+                short = narrow(dtype, ratio * 2.0**exponent)
+                pairs += [(at, short + d) for d in (-1, 0, 1) if short + d >= 0]
+                pairs += [(short | sign, at), (at | sign, short), (short | sign, at | sign)]
+    return pairs
+
+
+def bits_of_all(dtype, x):
+    """The bits of values, truncated to the dtype."""
+    if dtype == "f16":
+        return x.astype(np.float16).view(np.uint16)
+    bits = x.astype(np.float32).view(np.uint32)
+    return bits if dtype == "f32" else bits >> 16
 
 
 if __name__ == "__main__":

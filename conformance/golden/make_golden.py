@@ -27,6 +27,9 @@ import json
 import os
 import sys
 
+# NumPy imports the standard module `random` on first use, which families/random.py would hide then.
+import numpy.random  # noqa: F401
+
 import golden_cases
 
 

@@ -23,7 +23,7 @@ pub(crate) fn of_function(name: &str, dtype: DType) -> Vec<Vec<u64>> {
         rest.split(' ').map(|word| u64::from_str_radix(word, 16).ok()).collect()
     };
     let Some(bits) = TABLE.lines().find_map(words) else { return Vec::new() };
-    if name != "pow" {
+    if !["pow", "atan2", "hypot"].contains(&name) {
         return vec![bits];
     }
     let column = |at: usize| bits.iter().skip(at).step_by(2).copied().collect();
@@ -38,11 +38,11 @@ pub(crate) fn inputs(cell: &Cell) -> Vec<Vec<u64>> {
             format_of(dtype).map(steps).into_iter().collect()
         }
         Op::Unary(_) => of_function(name, dtype),
-        Op::Binary(BinaryOp::Pow) => of_function("pow", dtype),
+        Op::Binary(BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot) => of_function(name, dtype),
         // The parameter is drawn.
         Op::Powf(_) => of_function("pow", dtype).into_iter().take(1).collect(),
-        Op::Elu(_) if dtype == DType::F64 => of_function("elu", dtype).into_iter().take(1).collect(),
-        Op::Elu(_) => of_function("expm1", dtype),
+        Op::Elu(_) | Op::Celu(_) if dtype == DType::F64 => of_function(name, dtype).into_iter().take(1).collect(),
+        Op::Elu(_) | Op::Celu(_) => of_function("expm1", dtype),
         Op::Cast => vec![ties(dtype, cell.dst_dtype())],
         _ => Vec::new(),
     }
@@ -134,8 +134,11 @@ mod tests {
                 let inputs = of_function(op.name(), dtype);
                 assert!(inputs.len() == 1 && inputs[0].len() >= 20, "{op} of {dtype}: {inputs:?}");
             }
-            let pairs = of_function("pow", dtype);
-            assert!(pairs.len() == 2 && pairs[0].len() == pairs[1].len() && pairs[0].len() >= 100, "{dtype}");
+            for name in ["pow", "atan2", "hypot"] {
+                let pairs = of_function(name, dtype);
+                let count = pairs[0].len();
+                assert!(pairs.len() == 2 && pairs[1].len() == count && count >= 100, "{name} of {dtype}");
+            }
         }
     }
 

@@ -47,7 +47,7 @@ fn the_recipes_are_within_their_bounds() {
     assert!(rows.iter().all(|r| r.class == Class::Accuracy && r.reference == "exact"));
     // Narrow unary operations are correctly rounded on every input.
     for (dtype, inputs) in [("f8e4m3", 256), ("f16", 65536), ("bf16", 65536)] {
-        for op in UnaryOp::ALL {
+        for op in UnaryOp::ALL.iter().filter(|op| !op.is_int_only()) {
             let row = rows.iter().find(|r| r.op == op.name() && r.dtypes == dtype).expect("a row");
             assert!(row.cases == inputs && row.bit_exact, "{op} {dtype}: {:?}", row.worst);
         }

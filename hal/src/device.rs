@@ -211,6 +211,15 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         self.storage_from_bytes(storage.dtype(), storage.as_bytes())
     }
 
+    /// Creates a storage with the elements of a host storage. The CPU takes the host storage itself,
+    /// without a copy.
+    ///
+    /// # Errors
+    /// As [`storage_from_slice`](Self::storage_from_slice).
+    fn storage_from_cpu_storage_owned(&self, storage: CpuStorage) -> Result<Self::Storage> {
+        self.storage_from_cpu_storage(&storage)
+    }
+
     /// Creates a storage with a copy of raw bytes, in the byte order of the machine.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 macro_rules! dtypes {
-    ($(#[doc = $doc:literal] $variant:ident $ty:ident $name:literal)*) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident $ty:ident $name:literal)*) => {
         /// The element type of a tensor.
         ///
         /// ```rust
@@ -19,7 +19,7 @@ macro_rules! dtypes {
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
-        pub enum DType { $(#[doc = $doc] $variant,)* }
+        pub enum DType { $($(#[doc = $doc])+ $variant,)* }
 
         impl DType {
             /// Every dtype, in declaration order.
@@ -83,7 +83,11 @@ macro_rules! dispatch_dtype {
 }
 
 dtypes! {
-    /// Unsigned bytes; also the type of booleans, which are 0 and 1.
+    /// Unsigned bytes; also the type of masks, which are 0 and 1. Arithmetic on a mask is that of
+    /// bytes: a sum of more than 255 wraps (cast first), and `1 - x` as an affine function gives 1
+    /// everywhere, because the factor -1 saturates to 0.
+    /// [`Predicate::LogicalNot`](crate::Predicate) negates, and [`CmpOp`](crate::CmpOp) has and, or
+    /// and xor.
     U8 u8 "u8"
     /// Signed bytes.
     I8 i8 "i8"

@@ -231,6 +231,136 @@ impl Layout {
         Ok(Self { shape, stride, start_offset: self.start_offset })
     }
 
+    /// Gives the elements, in row-major order, another shape, without moving them: NumPy's
+    /// `reshape` without a copy, PyTorch's `view`. Any layout without elements has such a view.
+    /// Dimensions of size 1 may have any stride.
+    ///
+    /// ```rust
+    /// use isobit_hal::Layout;
+    ///
+    /// let layout = Layout::contiguous((4, 6));
+    /// let split = layout.reshape((2, 2, 6))?;
+    /// assert_eq!((split.dims(), split.stride()), (&[2, 2, 6][..], &[12, 6, 1][..]));
+    /// // Half of each row: rows can still be divided, but not be joined.
+    /// let half = layout.narrow(1, 0, 3)?;
+    /// assert_eq!(half.reshape((2, 2, 3))?.stride(), [12, 6, 1]);
+    /// assert!(half.reshape(12).is_err());
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `ShapeMismatch` if the shapes have different numbers of elements; `InvalidArgument` if no
+    /// strides reach the elements in this order, so that they must be
+    /// [copied](crate::BackendStorage::try_clone) first.
+    pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
+        let shape = shape.into();
+        let (from, to) = (self.elem_count(), shape.elem_count());
+        // A count that does not fit a usize saturates, and then says nothing.
+        if from != to || from == usize::MAX {
+            return Err(Error::new(
+                ErrorKind::ShapeMismatch,
+                format!("reshape: {} has {from} elements, and {shape} has {to}; both must have as many", self.shape),
+            ));
+        }
+        let mut stride = shape.stride_contiguous();
+        if from > 0 {
+            let merged = collapse(&[self]);
+            // Each merged dimension must be divided among dimensions of the shape, from the last
+            // one on. Those of size 1 that are left at the front keep their strides.
+            let mut left = shape.rank();
+            for (&size, &step) in merged.dims.iter().zip(&merged.strides[0]).rev() {
+                let mut covered = 1usize;
+                while covered < size {
+                    // The elements are as many, so that the dimensions do not run out.
+                    left -= 1;
+                    stride[left] = step.saturating_mul(covered);
+                    covered = covered.saturating_mul(shape.dims()[left]);
+                }
+                if covered != size {
+                    return Err(invalid(format!(
+                        "reshape: no strides reach the elements of {self} as {shape}: copy them to a contiguous layout first"
+                    )));
+                }
+            }
+        }
+        Ok(Self { shape, stride, start_offset: self.start_offset })
+    }
+
+    /// Removes a dimension of size 1.
+    ///
+    /// ```rust
+    /// use isobit_hal::Layout;
+    ///
+    /// let layout = Layout::contiguous((2, 1, 3));
+    /// assert_eq!(layout.squeeze(1)?.dims(), [2, 3]);
+    /// assert!(layout.squeeze(0).is_err(), "it has size 2");
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the dimension does not exist or has another size.
+    pub fn squeeze(&self, dim: usize) -> Result<Self> {
+        self.check_dim(dim, "squeeze")?;
+        let size = self.dims()[dim];
+        if size != 1 {
+            return Err(invalid(format!("squeeze: dimension {dim} has size {size}; only size 1 can be removed")));
+        }
+        let (mut dims, mut stride): (Dims, Dims) = (self.dims().into(), self.stride.clone());
+        dims.remove(dim);
+        stride.remove(dim);
+        Ok(Self { shape: dims.into(), stride, start_offset: self.start_offset })
+    }
+
+    /// Adds a dimension of size 1 before dimension `dim`, or at the end if `dim` is the rank.
+    ///
+    /// ```rust
+    /// use isobit_hal::Layout;
+    ///
+    /// let layout = Layout::contiguous((2, 3));
+    /// assert_eq!(layout.unsqueeze(0)?.dims(), [1, 2, 3]);
+    /// assert_eq!(layout.unsqueeze(2)?.dims(), [2, 3, 1]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` if `dim` exceeds the rank.
+    pub fn unsqueeze(&self, dim: usize) -> Result<Self> {
+        let rank = self.shape.rank();
+        if dim > rank {
+            return Err(invalid(format!("unsqueeze: dimension {dim} is out of range for a layout of rank {rank}")));
+        }
+        let (mut dims, mut stride): (Dims, Dims) = (self.dims().into(), self.stride.clone());
+        // The stride that a larger dimension of a contiguous layout would have here, as in PyTorch.
+        stride.insert(dim, self.dims().get(dim).map_or(1, |&d| d.saturating_mul(self.stride[dim])));
+        dims.insert(dim, 1);
+        Ok(Self { shape: dims.into(), stride, start_offset: self.start_offset })
+    }
+
+    /// Merges the dimensions from `first` to `last`, both included, into one, as `torch.flatten`
+    /// without a copy.
+    ///
+    /// ```rust
+    /// use isobit_hal::Layout;
+    ///
+    /// assert_eq!(Layout::contiguous((2, 3, 4)).flatten(1, 2)?.dims(), [2, 12]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` if a dimension does not exist or `first` exceeds `last`, or if the
+    /// elements must be copied first.
+    pub fn flatten(&self, first: usize, last: usize) -> Result<Self> {
+        self.check_dim(last, "flatten")?;
+        if first > last {
+            return Err(invalid(format!("flatten: the first dimension {first} comes after the last, {last}")));
+        }
+        let merged = self.dims()[first..=last].iter().fold(1usize, |n, &d| n.saturating_mul(d));
+        let mut dims: Dims = self.dims()[..first].into();
+        dims.push(merged);
+        dims.extend_from_slice(&self.dims()[last + 1..]);
+        self.reshape(dims)
+    }
+
     /// Returns the buffer index of every element, in logical row-major order.
     pub fn strided_index(&self) -> StridedIndex<'_> {
         StridedIndex::new(self)

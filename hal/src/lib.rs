@@ -86,16 +86,16 @@ pub use info::{Capabilities, ComputeCapability, Counters, DeviceInfo, LibraryInf
 pub use kernel::{Func, KernelArg, KernelCode, KernelSource, LaunchBuilder, LaunchConfig};
 pub use layout::{Collapsed, Layout, StridedIndex, collapse};
 pub use op::{
-    Activation, Affine, Attention, BinaryOp, Clamp, Class, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d,
-    Copy2d, CumSum, Elu, Family, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform,
-    Reduce, ReduceOp, RopeForm, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d,
-    UpsampleNearest2d,
+    Activation, Affine, Attention, BinaryOp, Celu, Clamp, Class, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
+    ConvTranspose2d, Copy2d, Elu, Family, Flip, GgmlDType, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf,
+    Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp,
+    Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 pub use packed::{MatmulSide, PackedMatrix, PackedSrc};
 pub use pinned::PinnedBuffer;
 pub use random::RandomState;
 pub use scalar::Scalar;
-pub use shape::{Dims, Shape};
+pub use shape::{Dims, Shape, SignedDims};
 pub use storage::{BackendStorage, Src};
 pub use stream::{Stream, StreamGuard, StreamId};
 

@@ -77,6 +77,63 @@ impl Scalar {
         }
     }
 
+    /// Casts an i64 to a dtype as [`Op::Cast`](crate::Op::Cast) does: floats round once to nearest
+    /// even; integers keep the low bits.
+    ///
+    /// ```rust
+    /// use isobit_hal::{DType, Scalar};
+    ///
+    /// assert_eq!(Scalar::from_i64(DType::I64, i64::MAX), Scalar::I64(i64::MAX));
+    /// assert_eq!(Scalar::from_i64(DType::U8, -1), Scalar::U8(255));
+    /// ```
+    pub fn from_i64(dtype: DType, value: i64) -> Self {
+        match dtype {
+            DType::I64 => Scalar::I64(value),
+            _ if dtype.is_int() => Self::from_bits(dtype, value as u64),
+            DType::F32 => Scalar::F32(value as f32),
+            DType::F64 => Scalar::F64(value as f64),
+            // Rounded to odd in f64 first, so that only the second rounding counts.
+            _ => Self::from_f64(dtype, odd_f64(value.unsigned_abs()).copysign(value as f64)),
+        }
+    }
+
+    /// Casts a u64 to a dtype as [`from_i64`](Self::from_i64) does an i64.
+    ///
+    /// ```rust
+    /// use isobit_hal::{DType, Scalar};
+    ///
+    /// assert_eq!(Scalar::from_u64(DType::F32, u64::MAX), Scalar::F32(18446744073709551616.0));
+    /// ```
+    pub fn from_u64(dtype: DType, value: u64) -> Self {
+        match dtype {
+            _ if dtype.is_int() => Self::from_bits(dtype, value),
+            DType::F32 => Scalar::F32(value as f32),
+            DType::F64 => Scalar::F64(value as f64),
+            _ => Self::from_f64(dtype, odd_f64(value)),
+        }
+    }
+
+    /// Returns the value of a dtype whose bits are the low ones of `bits`: the reverse of
+    /// [`to_bits`](Self::to_bits).
+    ///
+    /// ```rust
+    /// use isobit_hal::{DType, Scalar};
+    ///
+    /// assert_eq!(Scalar::from_bits(DType::F32, 0x3f80_0000), Scalar::F32(1.0));
+    /// ```
+    pub fn from_bits(dtype: DType, bits: u64) -> Self {
+        dispatch_dtype!(dtype, T => {
+            let mut value = T::default();
+            let bytes = bytemuck::bytes_of_mut(&mut value);
+            let size = bytes.len();
+            bytes.copy_from_slice(&bits.to_le_bytes()[..size]);
+            if cfg!(target_endian = "big") {
+                bytes.reverse();
+            }
+            value.to_scalar()
+        })
+    }
+
     /// Returns the bits of the value, zero-extended to 64 bits.
     pub fn to_bits(self) -> u64 {
         match self {
@@ -93,4 +150,13 @@ impl Scalar {
             Scalar::F64(v) => v.to_bits(),
         }
     }
+}
+
+/// Returns a count as an f64, cut off after 53 bits with the last bit set if bits were lost: it
+/// rounds to a narrower float as the count would.
+fn odd_f64(n: u64) -> f64 {
+    let lost = (64 - n.leading_zeros()).saturating_sub(f64::MANTISSA_DIGITS);
+    let kept = n >> lost;
+    let sticky = u64::from(kept << lost != n);
+    ((kept | sticky) << lost) as f64
 }

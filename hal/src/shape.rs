@@ -6,6 +6,10 @@ use std::fmt;
 /// Dimensions or strides; up to six are stored without an allocation.
 pub type Dims = SmallVec<[usize; 6]>;
 
+/// Amounts that may be negative, such as those of a [`Pad`](crate::Pad); up to six are stored
+/// without an allocation.
+pub type SignedDims = SmallVec<[isize; 6]>;
+
 /// The sizes of a tensor's dimensions, outermost first. A shape of rank 0 has one element.
 ///
 /// ```rust

@@ -2,11 +2,11 @@
 
 use crate::cpu_storage::through_host;
 use crate::{
-    Activation, Affine, Attention, BackendDevice, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, Func, GgmlDType, KernelArg,
-    LaunchConfig, Layout, Matmul, MatmulSide, Op, PackedSrc, PinnedBuffer, Pool2d, Powf, QMatmul, Reduce, Result,
-    RopeForm, Scalar, Shape, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
-    WithDType, validate,
+    Activation, Affine, Attention, BackendDevice, BinaryOp, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
+    ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Flip, Func, GgmlDType,
+    KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulSide, Op, PackedSrc, Pad, PadMode, PinnedBuffer, Pool2d,
+    Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll, RopeForm, Scalar, Scan, Shape, Sort, TopK, Triangle,
+    UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -33,6 +33,19 @@ pub enum Src<'a, S> {
     InPlace,
     /// A [packed matrix](crate::PackedMatrix), which only [`Op::Matmul`] takes.
     Packed(PackedSrc<'a, S>),
+    /// One value in place of every element, of the dtype that a storage would have: nothing is
+    /// uploaded. [`Op::takes_scalar`] says which inputs may be scalars.
+    ///
+    /// ```rust
+    /// # use isobit_hal::*;
+    /// let layout = Layout::contiguous(2);
+    /// let mut x = CpuDevice.storage_from_slice(&[4.0f32, 0.5])?;
+    /// let one = Src::Scalar(1.0f32.into());
+    /// CpuStorage::binary_into(BinaryOp::Div, one, Src::InPlace, &mut x, &layout)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.25, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Scalar(Scalar),
 }
 
 impl<S> Clone for Src<'_, S> {
@@ -44,14 +57,14 @@ impl<S> Clone for Src<'_, S> {
 impl<S> Copy for Src<'_, S> {}
 
 impl<'a, S> Src<'a, S> {
-    /// Returns the storage and its layout, or `None` for [`InPlace`](Self::InPlace). Those of a
-    /// packed matrix are its elements, so a driver that knows no packed form need not tell it
-    /// apart.
+    /// Returns the storage and its layout, or `None` for [`InPlace`](Self::InPlace) and
+    /// [`Scalar`](Self::Scalar). Those of a packed matrix are its elements, so a driver that knows
+    /// no packed form need not tell it apart.
     pub fn storage(self) -> Option<(&'a S, &'a Layout)> {
         match self {
             Src::Storage(storage, layout) => Some((storage, layout)),
             Src::Packed(packed) => Some(packed.matrix()),
-            Src::InPlace => None,
+            Src::InPlace | Src::Scalar(_) => None,
         }
     }
 
@@ -65,6 +78,7 @@ impl<'a, S> Src<'a, S> {
             Src::Storage(storage, layout) => Src::Storage(f(storage)?, layout),
             Src::Packed(packed) => Src::Packed(packed.try_map(f)?),
             Src::InPlace => Src::InPlace,
+            Src::Scalar(value) => Src::Scalar(value),
         })
     }
 }
@@ -86,7 +100,8 @@ impl<'a, S> From<(&'a S, &'a Layout)> for Src<'a, S> {
 ///
 /// - the `*_into` forms of elementwise operations, reductions and matrix products;
 /// - the allocating forms, which are methods of the (first) input. They return a contiguous storage
-///   with exactly as many elements as the result.
+///   with exactly as many elements as the result: its layout is [`Layout::contiguous`] of the
+///   result's shape, which [`Op::result_shape`] tells.
 ///
 /// Each method states the dtypes that it accepts ("floats" are f8e4m3, f16, bf16, f32 and f64) and
 /// the [class](crate::Class) of its results.
@@ -336,7 +351,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
             e.with_op(op).with_layouts(&layouts)
         })?;
         let (Some(first), Some(shape), Some(dtype)) = (inputs.first(), shape, op.result_dtype(&dtypes)) else {
-            let message = format!("the inputs of {op} do not determine its result: use apply_into");
+            let message = format!("the inputs of {op} do not determine its result: use {}", allocating_form(op));
             return Err(Error::new(ErrorKind::InvalidArgument, message).with_op(op));
         };
         let srcs: SmallVec<[Src<'_, Self>; 4]> = inputs.iter().map(|&input| input.into()).collect();
@@ -513,6 +528,52 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Elu(Elu::new(alpha)), &[(self, layout)])
     }
 
+    /// Computes leaky ReLU; see [`LeakyRelu`]. Dtypes: floats. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn leaky_relu_into(op: LeakyRelu, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::LeakyRelu(op), &[src], dst, dst_layout)
+    }
+
+    /// Allocating form of [`leaky_relu_into`](Self::leaky_relu_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[-4.0f32, 0.0, 2.0])?;
+    /// assert_eq!(x.leaky_relu(&Layout::contiguous(3), 0.125)?.to_vec::<f32>()?, [-0.5, 0.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn leaky_relu(&self, layout: &Layout, negative_slope: f64) -> Result<Self> {
+        Self::apply(&Op::LeakyRelu(LeakyRelu::new(negative_slope)), &[(self, layout)])
+    }
+
+    /// Computes CELU; see [`Celu`]. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn celu_into(op: Celu, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Celu(op), &[src], dst, dst_layout)
+    }
+
+    /// Allocating form of [`celu_into`](Self::celu_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[f32::NEG_INFINITY, 0.0, 2.0])?;
+    /// assert_eq!(x.celu(&Layout::contiguous(3), 0.5)?.to_vec::<f32>()?, [-0.5, 0.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn celu(&self, layout: &Layout, alpha: f64) -> Result<Self> {
+        Self::apply(&Op::Celu(Celu::new(alpha)), &[(self, layout)])
+    }
+
     /// Applies a function of one argument; [`UnaryOp`] defines each function and its dtypes.
     /// [Class](crate::Class): exact or defined, as `docs/numerics.md` lists.
     ///
@@ -540,7 +601,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 
     /// Applies a function of two arguments of equal shape and dtype; [`BinaryOp`] defines each
     /// function. To broadcast an argument, pass a [broadcast layout](Layout::broadcast_as). Dtypes:
-    /// all. [Class](crate::Class): exact, except `Pow` of floats, which is defined.
+    /// those that [`BinaryOp::takes`]. [Class](crate::Class): exact, except `Pow` and `FloorDiv` of
+    /// floats, `Atan2` and `Hypot`, which are defined.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors).
@@ -572,6 +634,24 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Binary(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
+    /// [`binary`](Self::binary) with a scalar of the storage's dtype as the right argument. A
+    /// scalar on the left goes through [`binary_into`](Self::binary_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, Layout, Scalar};
+    /// let x = CpuDevice.storage_from_slice(&[i64::MAX, 6])?;
+    /// let y = x.binary_scalar(&Layout::contiguous(2), Scalar::I64(4), BinaryOp::BitwiseAnd)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [4, 4]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn binary_scalar(&self, layout: &Layout, rhs: Scalar, op: BinaryOp) -> Result<Self> {
+        let inputs = [Src::Storage(self, layout), Src::Scalar(rhs)];
+        allocate(self, layout, self.dtype(), |dst, dl| Self::apply_into(&Op::Binary(op), &inputs, dst, dl))
+    }
+
     /// Compares two arguments of equal shape and dtype; the result is u8, 0 or 1. See [`CmpOp`].
     /// Dtypes: all. [Class](crate::Class): exact.
     ///
@@ -596,6 +676,40 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The [common errors](Self#common-errors).
     fn cmp(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: CmpOp) -> Result<Self> {
         Self::apply(&Op::Cmp(op), &[(self, layout), (rhs, rhs_layout)])
+    }
+
+    /// [`cmp`](Self::cmp) with a scalar of the storage's dtype as the right argument.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CmpOp, CpuDevice, Layout, Scalar};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, f32::NAN])?;
+    /// let large = x.cmp_scalar(&Layout::contiguous(3), Scalar::F32(1.5), CmpOp::Gt)?;
+    /// assert_eq!(large.to_vec::<u8>()?, [0, 1, 0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn cmp_scalar(&self, layout: &Layout, rhs: Scalar, op: CmpOp) -> Result<Self> {
+        let inputs = [Src::Storage(self, layout), Src::Scalar(rhs)];
+        allocate(self, layout, DType::U8, |dst, dl| Self::apply_into(&Op::Cmp(op), &inputs, dst, dl))
+    }
+
+    /// Tests each element; the result is u8, 0 or 1. [`Predicate`] defines each test and its
+    /// dtypes. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn predicate_into(op: Predicate, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Predicate(op), &[src], dst, dst_layout)
+    }
+
+    /// Allocating form of [`predicate_into`](Self::predicate_into).
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn predicate(&self, layout: &Layout, op: Predicate) -> Result<Self> {
+        Self::apply(&Op::Predicate(op), &[(self, layout)])
     }
 
     /// Selects elements of `on_true` where the condition is not 0, and elements of `on_false`
@@ -640,14 +754,36 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::WhereCond, &[(self, layout), (on_true, on_true_layout), (on_false, on_false_layout)])
     }
 
+    /// Returns the elements, with `value` where the mask is not 0 (`masked_fill` in PyTorch):
+    /// [`where_cond`](Self::where_cond) with a scalar. Dtypes: u8, u32 and i64 for the mask, all
+    /// for the elements, whose dtype the value has. [Class](crate::Class): moved.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Scalar};
+    /// let l = Layout::contiguous(3);
+    /// let x = CpuDevice.storage_from_slice(&[1i32, 2, 3])?;
+    /// let mask = CpuDevice.storage_from_slice(&[0u8, 1, 0])?;
+    /// let y = x.masked_fill(&l, &mask, &l, Scalar::I32(-1))?;
+    /// assert_eq!(y.to_vec::<i32>()?, [1, -1, 3]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn masked_fill(&self, layout: &Layout, mask: &Self, mask_layout: &Layout, value: Scalar) -> Result<Self> {
+        let inputs = [Src::Storage(mask, mask_layout), Src::Scalar(value), Src::Storage(self, layout)];
+        allocate(self, layout, self.dtype(), |dst, dl| Self::apply_into(&Op::WhereCond, &inputs, dst, dl))
+    }
+
     /// Reduces the dimensions of `op` to size 1; [`ReduceOp`](crate::ReduceOp) defines each
     /// reduction and its dtypes. The destination has the shape of the source, with the reduced
-    /// dimensions set to 1. [Class](crate::Class): defined for `Sum`, `Prod` and `Mean` of floats,
-    /// otherwise exact.
+    /// dimensions set to 1. [Class](crate::Class): exact for integers and for `Min`, `Max`, `ArgMin`,
+    /// `ArgMax`, `MaxNorm`, `Any` and `All`, otherwise defined.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `InvalidArgument` if a dimension does not exist or
-    /// is named twice, or if `Min`, `Max`, `ArgMin` or `ArgMax` has no elements to reduce.
+    /// is named twice, or if `Min`, `Max`, `ArgMin` or `ArgMax` has no elements to reduce, unless
+    /// [`with_empty_extremes`](Reduce::with_empty_extremes) gives the first two a value.
     fn reduce_into(op: &Reduce, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Reduce(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
     }
@@ -775,8 +911,25 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::AddActivation(activation), &[(self, layout), (bias, bias_layout)])
     }
 
-    /// Computes running sums along a dimension; see [`CumSum`]. Dtypes: all. [Class](crate::Class):
-    /// defined for floats, otherwise exact.
+    /// Computes running sums, products, minima or maxima along a dimension; see [`Scan`]. Dtypes:
+    /// all. [Class](crate::Class): defined for sums and products of floats, otherwise exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Scan};
+    /// let (x, l) = (CpuDevice.storage_from_slice(&[3.0f32, 1.0, 2.0])?, Layout::contiguous(3));
+    /// assert_eq!(x.scan(&l, Scan::cummin(0))?.to_vec::<f32>()?, [3.0, 1.0, 1.0]);
+    /// assert_eq!(x.scan(&l, Scan::cummin(0).reverse())?.to_vec::<f32>()?, [1.0, 1.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the dimension does not exist.
+    fn scan(&self, layout: &Layout, op: Scan) -> Result<Self> {
+        Self::apply(&Op::Scan(op), &[(self, layout)])
+    }
+
+    /// Computes running sums along a dimension: [`scan`](Self::scan) with [`Scan::cumsum`]. Dtypes:
+    /// all. [Class](crate::Class): defined for floats, otherwise exact.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -788,7 +941,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The [common errors](Self#common-errors); `InvalidArgument` if the dimension does not exist.
     fn cumsum(&self, layout: &Layout, dim: usize) -> Result<Self> {
-        Self::apply(&Op::CumSum(CumSum::new(dim)), &[(self, layout)])
+        self.scan(layout, Scan::cumsum(dim))
     }
 
     /// Computes the softmax over the last dimension. Dtypes: floats. [Class](crate::Class):
@@ -975,7 +1128,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Picks single elements by their positions along a dimension; see [`Op::Gather`]. The ids have
-    /// the shape of the result. Dtypes: u8, u32 and i64 for the ids, all for the values.
+    /// the shape of the result. Dtypes: u8, u32, i32 and i64 for the ids, all for the values.
     /// [Class](crate::Class): moved.
     ///
     /// ```rust
@@ -994,7 +1147,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Picks whole slices by their positions along a dimension; see [`Op::IndexSelect`]. The ids
-    /// have one dimension. Dtypes: u8, u32 and i64 for the ids, all for the values.
+    /// have one dimension. Dtypes: u8, u32, i32 and i64 for the ids, all for the values.
     /// [Class](crate::Class): moved.
     ///
     /// ```rust
@@ -1002,19 +1155,19 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// let table = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
     /// let ids = CpuDevice.storage_from_slice(&[2u32, 0])?;
     /// let (rows, two) = (Layout::contiguous((3, 2)), Layout::contiguous(2));
-    /// let rows = table.index_select(&ids, &rows, &two, 0)?;
+    /// let rows = table.index_select(&rows, &ids, &two, 0)?;
     /// assert_eq!(rows.to_vec::<f32>()?, [5.0, 6.0, 1.0, 2.0]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `IndexOutOfRange`.
-    fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
+    fn index_select(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
         Self::apply(&Op::IndexSelect { dim }, &[(self, layout), (ids, ids_layout)])
     }
 
     /// Sets single elements at positions along a dimension, in place; see [`Op::ScatterSet`].
-    /// Dtypes: u8, u32 and i64 for the ids, all for the values. [Class](crate::Class): moved.
+    /// Dtypes: u8, u32, i32 and i64 for the ids, all for the values. [Class](crate::Class): moved.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `IndexOutOfRange`.
@@ -1032,8 +1185,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Adds to single elements at positions along a dimension, in place and in the order of the
-    /// source; see [`Op::ScatterAdd`]. Dtypes: u8, u32 and i64 for the ids, all for the values.
-    /// [Class](crate::Class): defined for floats, otherwise exact.
+    /// source; see [`Op::ScatterAdd`]. Dtypes: u8, u32, i32 and i64 for the ids, all for the
+    /// values. [Class](crate::Class): defined for floats, otherwise exact.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -1062,8 +1215,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Returns a copy of `self` with slices added at positions along a dimension, in the order of
-    /// the source; see [`Op::IndexAdd`]. Dtypes: u8, u32 and i64 for the ids, all for the values.
-    /// [Class](crate::Class): defined for floats, otherwise exact.
+    /// the source; see [`Op::IndexAdd`]. Dtypes: u8, u32, i32 and i64 for the ids, all for the
+    /// values. [Class](crate::Class): defined for floats, otherwise exact.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -1233,6 +1386,169 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::UpsampleBilinear2d(op), &[(self, layout)])
     }
 
+    /// Reverses the order of the elements along dimensions; see [`Flip`]. Dtypes: all.
+    /// [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if a dimension does not exist or
+    /// is named twice.
+    fn flip_into(op: &Flip, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Flip(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
+    }
+
+    /// Allocating form of [`flip_into`](Self::flip_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4, 5, 6])?;
+    /// let y = x.flip(&Layout::contiguous((2, 3)), &[0, 1])?;
+    /// assert_eq!(y.to_vec::<u8>()?, [6, 5, 4, 3, 2, 1]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`flip_into`](Self::flip_into).
+    fn flip(&self, layout: &Layout, dims: &[usize]) -> Result<Self> {
+        Self::apply(&Op::Flip(Flip::new(dims)), &[(self, layout)])
+    }
+
+    /// Moves the elements along dimensions, around the ends; see [`Roll`]. Dtypes: all.
+    /// [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if a dimension does not exist, or
+    /// if there is not one shift for each.
+    fn roll_into(op: &Roll, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Roll(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
+    }
+
+    /// Allocating form of [`roll_into`](Self::roll_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4, 5, 6])?;
+    /// let y = x.roll(&Layout::contiguous((2, 3)), &[-1, 1], &[1, 0])?;
+    /// assert_eq!(y.to_vec::<u8>()?, [5, 6, 4, 2, 3, 1]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`roll_into`](Self::roll_into).
+    fn roll(&self, layout: &Layout, shifts: &[isize], dims: &[usize]) -> Result<Self> {
+        Self::apply(&Op::Roll(Roll::new(shifts, dims)), &[(self, layout)])
+    }
+
+    /// Adds elements at both ends of dimensions, or crops them; see [`Pad`]. Dtypes: all.
+    /// [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if there is not one amount before
+    /// and one after each dimension, if a dimension is cropped by more than its size, or if it has
+    /// too few elements for the [`PadMode`]; `UnsupportedDtype` if a constant has another dtype
+    /// than the elements.
+    fn pad_into(op: &Pad, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Pad(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
+    }
+
+    /// Allocating form of [`pad_into`](Self::pad_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, PadMode};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4])?;
+    /// let y = x.pad(&Layout::contiguous((2, 2)), &[0, 1], &[1, 0], PadMode::Replicate)?;
+    /// assert_eq!(y.to_vec::<u8>()?, [1, 1, 2, 3, 3, 4, 3, 3, 4]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`pad_into`](Self::pad_into).
+    fn pad(&self, layout: &Layout, before: &[isize], after: &[isize], mode: PadMode) -> Result<Self> {
+        Self::apply(&Op::Pad(Pad::new(before, after, mode)), &[(self, layout)])
+    }
+
+    /// Repeats the whole tensor along dimensions; see [`Repeat`]. Dtypes: all.
+    /// [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if there are fewer numbers than
+    /// dimensions.
+    fn repeat_into(op: &Repeat, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Repeat(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
+    }
+
+    /// Allocating form of [`repeat_into`](Self::repeat_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4])?;
+    /// let y = x.repeat(&Layout::contiguous((2, 2)), &[1, 2])?;
+    /// assert_eq!(y.to_vec::<u8>()?, [1, 2, 1, 2, 3, 4, 3, 4]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`repeat_into`](Self::repeat_into).
+    fn repeat(&self, layout: &Layout, repeats: &[usize]) -> Result<Self> {
+        Self::apply(&Op::Repeat(Repeat::new(repeats)), &[(self, layout)])
+    }
+
+    /// Joins tensors along a dimension, one after the other; see [`Concat`]. Dtypes: all.
+    /// [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if there are no inputs or the
+    /// dimension does not exist.
+    fn concat_into(inputs: &[(&Self, &Layout)], dim: usize, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        let srcs: SmallVec<[Src<'_, Self>; 4]> = inputs.iter().map(|&input| input.into()).collect();
+        Self::apply_into(&Op::Concat(Concat::new(dim, inputs.len())), &srcs, dst, dst_layout)
+    }
+
+    /// Allocating form of [`concat_into`](Self::concat_into). The result is on the device of the
+    /// first input.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4])?;
+    /// let y = CpuDevice.storage_from_slice(&[5u8, 6])?;
+    /// let (matrix, row) = (Layout::contiguous((2, 2)), Layout::contiguous((1, 2)));
+    /// let joined = CpuStorage::concat(&[(&x, &matrix), (&y, &row)], 0)?;
+    /// assert_eq!(joined.to_vec::<u8>()?, [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`concat_into`](Self::concat_into).
+    fn concat(inputs: &[(&Self, &Layout)], dim: usize) -> Result<Self> {
+        Self::apply(&Op::Concat(Concat::new(dim, inputs.len())), inputs)
+    }
+
+    /// Joins tensors of one shape along a new dimension, as `torch.stack`: a
+    /// [`concat`](Self::concat) of their layouts with a [dimension of size 1](Layout::unsqueeze)
+    /// before dimension `dim`.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout};
+    /// let l = Layout::contiguous(3);
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3])?;
+    /// let y = CpuDevice.storage_from_slice(&[4u8, 5, 6])?;
+    /// let pairs = CpuStorage::stack(&[(&x, &l), (&y, &l)], 1)?; // of shape [3, 2]
+    /// assert_eq!(pairs.to_vec::<u8>()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`concat_into`](Self::concat_into); `ShapeMismatch` if the shapes differ.
+    fn stack(inputs: &[(&Self, &Layout)], dim: usize) -> Result<Self> {
+        let shapes = inputs.iter().map(|(_, l)| l.shape());
+        if let Some((first, other)) = shapes.clone().zip(shapes.skip(1)).find(|(a, b)| a != b) {
+            let message = format!("stack: the shapes {first} and {other} differ; tensors of one shape can be stacked");
+            return Err(Error::new(ErrorKind::ShapeMismatch, message));
+        }
+        let layouts = inputs.iter().map(|(_, l)| l.unsqueeze(dim)).collect::<Result<Vec<_>>>()?;
+        let inputs: Vec<_> = inputs.iter().zip(&layouts).map(|(&(storage, _), layout)| (storage, layout)).collect();
+        Self::concat(&inputs, dim)
+    }
+
     /// Quantizes each row to blocks of a GGML format and returns the blocks as u8. Dtypes: f32,
     /// f16, bf16. [Class](crate::Class): defined.
     ///
@@ -1306,6 +1622,15 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         op: QMatmul,
     ) -> Result<Self> {
         Self::apply(&Op::QMatmulId(op), &[(weight, weight_layout), (self, layout), (ids, ids_layout)])
+    }
+}
+
+/// Returns the call that allocates the result of an operation whose inputs do not determine it.
+fn allocating_form(op: &Op) -> &'static str {
+    match op {
+        Op::Cast => "to_dtype, which names the dtype, or apply_into",
+        Op::Dequantize(_) => "dequantize, which names the dtype, or apply_into",
+        _ => "apply_into",
     }
 }
 

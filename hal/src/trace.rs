@@ -41,14 +41,15 @@ pub struct Call<'a, S> {
 }
 
 impl<'a, S: BackendStorage> Call<'a, S> {
-    /// Returns the dtype and layout of each operand, inputs first.
+    /// Returns the dtype and layout of each operand but the scalars, inputs first.
     fn operands(&self) -> impl Iterator<Item = (DType, &'a Layout)> {
         let dst = (self.dst.dtype(), self.dst_layout);
-        let inputs = self.inputs.iter().map(move |src| src.storage().map_or(dst, |(s, layout)| (s.dtype(), layout)));
+        let tensors = self.inputs.iter().filter(|src| !matches!(src, Src::Scalar(_)));
+        let inputs = tensors.map(move |src| src.storage().map_or(dst, |(s, layout)| (s.dtype(), layout)));
         inputs.chain([dst])
     }
 
-    /// Returns the dtypes of the operands, inputs first.
+    /// Returns the dtypes of the operands but the scalars, inputs first.
     pub fn dtypes(&self) -> impl fmt::Display {
         List(|| self.operands().map(|(dtype, _)| dtype))
     }

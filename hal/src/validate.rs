@@ -90,6 +90,13 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
                     (s.dtype(), l)
                 }
                 Src::InPlace if op.takes_dst(i) => (dst.dtype(), dst_layout),
+                Src::Scalar(value) if op.takes_scalar(i) => (value.dtype(), dst_layout),
+                Src::Scalar(value) => {
+                    return Err(Error::new(
+                        ErrorKind::InvalidArgument,
+                        format!("{op} cannot take a scalar ({value:?}) as input {i}: pass a storage of its own"),
+                    ));
+                }
                 Src::InPlace => {
                     return Err(Error::new(
                         ErrorKind::InvalidArgument,
@@ -99,6 +106,10 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
             };
             dtypes.push(dtype);
             layouts.push(layout);
+        }
+        if !srcs.is_empty() && srcs.iter().all(|src| matches!(src, Src::Scalar(_))) {
+            let message = format!("{op} has only scalars as inputs: fill the destination with the result instead");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         dtypes.push(dst.dtype());
         op.check_dtypes(&dtypes)?;

@@ -70,7 +70,7 @@ impl<R: GpuRuntime> GpuStorage<R> {
 fn operands<'a, R: GpuRuntime>(inputs: &[Src<'a, GpuStorage<R>>], dst: &'a GpuStorage<R>) -> Operands<'a, R> {
     let form = |src: &Src<'a, GpuStorage<R>>| match src {
         Src::Packed(packed) => packed.form(),
-        Src::Storage(..) | Src::InPlace => None,
+        Src::Storage(..) | Src::InPlace | Src::Scalar(_) => None,
     };
     let reads = inputs.iter().flat_map(|src| [src.storage().map(|(storage, _)| storage), form(src)]).flatten();
     reads.map(|storage| (&storage.block, Access::Read)).chain([(&dst.block, Access::Write)]).collect()

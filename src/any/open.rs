@@ -99,8 +99,9 @@ impl AnyDevice {
     }
 
     /// Opens a device by the name that [`DeviceLocation`](crate::DeviceLocation) prints, such as
-    /// `cuda:0`. `cpu` and a bare driver name mean ordinal 0. The driver is one of this build's or
-    /// one added by [`register_driver`](crate::register_driver).
+    /// `cuda:0`, a GPU with vendor numerics by default. `cpu` and a bare driver name mean ordinal
+    /// 0. The driver is one of this build's or one added by
+    /// [`register_driver`](crate::register_driver).
     ///
     /// ```
     /// use isobit::{AnyDevice, ErrorKind};
@@ -115,20 +116,35 @@ impl AnyDevice {
     /// Returns `InvalidArgument` if `name` is not a device name, `LibraryUnavailable` if this build
     /// or this machine does not have the driver, or the driver's error.
     pub fn open(name: &str) -> Result<Self> {
+        Self::open_with(name, Numerics::Vendor)
+    }
+
+    /// [`open`](Self::open) with the given default numerics. They are those of a GPU: the CPU has
+    /// no vendor's library, and a registered driver has its own default.
+    ///
+    /// ```
+    /// use isobit::{AnyDevice, Numerics};
+    ///
+    /// let device = AnyDevice::open_with("cpu", Numerics::Portable)?; // or "cuda:0", "rocm:0"
+    /// # Ok::<(), isobit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Same as [`open`](Self::open).
+    pub fn open_with(name: &str, numerics: Numerics) -> Result<Self> {
         let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
         let ordinal = ordinal.parse().map_err(|e| {
             Error::new(ErrorKind::InvalidArgument, format!("`{name}` is not a device name: bad ordinal `{ordinal}`"))
                 .with_source(e)
         })?;
-        match (drivers::open(driver, ordinal), driver) {
-            (Some(opened), _) => opened,
-            (None, "cuda") => Self::new_cuda(ordinal),
-            (None, "rocm") => Self::new_rocm(ordinal),
-            (None, _) => {
+        match driver {
+            "cuda" => Self::new_cuda_with(ordinal, numerics),
+            "rocm" => Self::new_rocm_with(ordinal, numerics),
+            _ => drivers::open(driver, ordinal).unwrap_or_else(|| {
                 let known = drivers::names().join(", ");
                 let message = format!("`{name}` is not a device name: the drivers are {known}, as in `cpu:0`");
                 Err(Error::new(ErrorKind::InvalidArgument, message))
-            }
+            }),
         }
     }
 

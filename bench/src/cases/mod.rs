@@ -4,6 +4,7 @@ mod attention;
 pub mod cold_start;
 mod conv;
 mod graph_cost;
+mod index_map;
 mod indexing;
 mod launch_cost;
 mod matmul;
@@ -20,7 +21,8 @@ use crate::args::Args;
 use crate::measure::Bench;
 use crate::row::Row;
 use isobit_hal::{
-    Affine, BackendStorage, BinaryOp, CmpOp, DType, Elu, Layout, Powf, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
+    Affine, BackendStorage, BinaryOp, Celu, CmpOp, DType, Elu, Layout, LeakyRelu, Powf, Predicate, Reduce, ReduceOp,
+    Result, Scalar, Src, UnaryOp,
 };
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
@@ -86,6 +88,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args, shown: bool) -> Result<
     conv::rows(&mut rows)?;
     pooling::rows(&mut rows)?;
     upsample::rows(&mut rows)?;
+    index_map::rows(&mut rows)?;
     random::rows(&mut rows)?;
     quantized::rows(&mut rows)?;
     launch_cost::rows(&mut rows)?;
@@ -116,22 +119,34 @@ fn elementwise<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()
         2 * n * size,
         Box::new(|| GpuStorage::affine_into(Affine::new(1.5, 0.25), src, dst, l)),
     )?;
-    for &op in BinaryOp::ALL {
+    for &op in BinaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
         let call = Box::new(|| GpuStorage::binary_into(op, src, Src::Storage(b, l), dst, l));
         rows.add(op.name(), dtype, work, 3 * n * size, call)?;
     }
-    for op in [CmpOp::Eq, CmpOp::Lt] {
+    let call = Box::new(|| GpuStorage::binary_into(BinaryOp::Add, src, Src::Scalar(one), dst, l));
+    rows.add("add_scalar", dtype, work, 2 * n * size, call)?;
+    for op in [CmpOp::Eq, CmpOp::Lt, CmpOp::LogicalAnd] {
         let call = Box::new(|| GpuStorage::cmp_into(op, src, Src::Storage(b, l), &mut mask, l));
         rows.add(op.name(), dtype, work, n * (2 * size + 1), call)?;
     }
     let call = Box::new(|| GpuStorage::where_cond_into(Src::Storage(&mask, l), src, Src::Storage(b, l), dst, l));
     rows.add("where_cond", dtype, work, n * (3 * size + 1), call)?;
-    for &op in UnaryOp::ALL.iter().filter(|op| dtype.is_float() || !op.is_float_only()) {
+    let filled = || GpuStorage::where_cond_into(Src::Storage(&mask, l), Src::Scalar(one), src, dst, l);
+    rows.add("masked_fill", dtype, work, n * (2 * size + 1), Box::new(filled))?;
+    for &op in Predicate::ALL.iter().filter(|op| dtype.is_float() || !op.is_float_only()) {
+        let call = Box::new(|| GpuStorage::predicate_into(op, src, &mut mask, l));
+        rows.add(op.name(), dtype, work, n * (size + 1), call)?;
+    }
+    for &op in UnaryOp::ALL.iter().filter(|op| op.takes(dtype)) {
         rows.add(op.name(), dtype, work, 2 * n * size, Box::new(|| GpuStorage::unary_into(op, src, dst, l)))?;
     }
     if dtype.is_float() {
         rows.add("powf", dtype, work, 2 * n * size, Box::new(|| GpuStorage::powf_into(Powf::new(2.5), src, dst, l)))?;
         rows.add("elu", dtype, work, 2 * n * size, Box::new(|| GpuStorage::elu_into(Elu::new(1.0), src, dst, l)))?;
+        let leaky = LeakyRelu::new(0.01);
+        let call = Box::new(|| GpuStorage::leaky_relu_into(leaky, src, dst, l));
+        rows.add("leaky_relu", dtype, work, 2 * n * size, call)?;
+        rows.add("celu", dtype, work, 2 * n * size, Box::new(|| GpuStorage::celu_into(Celu::new(1.0), src, dst, l)))?;
     }
     Ok(())
 }
@@ -167,7 +182,7 @@ fn reductions<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()>
     for (where_, dims) in [("last", &[1][..]), ("first", &[0]), ("all", &[0, 1])] {
         for &op in ReduceOp::ALL {
             let result = &Layout::contiguous(l.shape().reduced(dims));
-            let dst = &mut rows.bench.output(result.elem_count(), if op.is_arg() { DType::U32 } else { dtype })?;
+            let dst = &mut rows.bench.output(result.elem_count(), op.result_dtype(dtype))?;
             let reduce = &Reduce::new(op, dims);
             let call = Box::new(|| GpuStorage::reduce_into(reduce, a, l, dst, result));
             rows.add(&format!("{}_{where_}", op.name()), dtype, "8192x8192", m * m * size, call)?;

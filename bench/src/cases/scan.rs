@@ -1,7 +1,7 @@
-//! Running sums, and other operations without their own file: clamp, fused additions, triangles.
+//! Scans, and other operations without their own file: clamp, fused additions, triangles.
 
 use super::{MATRIX, Rows};
-use isobit_hal::{Activation, BackendStorage, Clamp, CumSum, DType, Layout, Op, Result, Src, Triangle};
+use isobit_hal::{Activation, BackendStorage, Clamp, DType, Layout, Op, Result, Scan, Src, Triangle};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
 /// Measures the rows.
@@ -12,9 +12,16 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         let matrix_bytes = m * m * dtype.size_in_bytes();
         for (name, op, layout, work) in [
-            ("cumsum_last", Op::CumSum(CumSum::new(1)), matrix, "8192x8192"),
-            ("cumsum_first", Op::CumSum(CumSum::new(0)), matrix, "8192x8192"),
-            ("cumsum_all", Op::CumSum(CumSum::new(0)), line, "64Mi"),
+            ("cumsum_last", Op::Scan(Scan::cumsum(1)), matrix, "8192x8192"),
+            ("cumsum_last_reverse", Op::Scan(Scan::cumsum(1).reverse()), matrix, "8192x8192"),
+            ("cumsum_first", Op::Scan(Scan::cumsum(0)), matrix, "8192x8192"),
+            ("cumsum_first_reverse", Op::Scan(Scan::cumsum(0).reverse()), matrix, "8192x8192"),
+            ("cumsum_all", Op::Scan(Scan::cumsum(0)), line, "64Mi"),
+            ("cumprod_last", Op::Scan(Scan::cumprod(1)), matrix, "8192x8192"),
+            ("cumprod_first", Op::Scan(Scan::cumprod(0)), matrix, "8192x8192"),
+            ("cummin_last", Op::Scan(Scan::cummin(1)), matrix, "8192x8192"),
+            ("cummax_last", Op::Scan(Scan::cummax(1)), matrix, "8192x8192"),
+            ("cummax_first", Op::Scan(Scan::cummax(0)), matrix, "8192x8192"),
             ("tril", Op::Triangle(Triangle::lower(0)), matrix, "8192x8192"),
             ("clamp", Op::Clamp(Clamp::new(-1.0, 1.0)), line, "64Mi"),
         ] {

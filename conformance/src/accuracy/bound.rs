@@ -22,15 +22,16 @@ impl std::fmt::Display for Bound {
 
 /// Returns the bound of an operation at a float dtype.
 pub fn bound(op: &Op, dtype: DType) -> Bound {
-    let parametric = matches!(op, Op::Binary(BinaryOp::Pow) | Op::Powf(_) | Op::Elu(_));
-    let amplifying = matches!(op, Op::Unary(UnaryOp::Tan | UnaryOp::Gelu | UnaryOp::GeluErf | UnaryOp::Silu));
+    use UnaryOp::{Gelu, GeluErf, HardSwish, Mish, Selu, Silu, Tan};
+    let parametric = matches!(op, Op::Binary(BinaryOp::Pow) | Op::Powf(_) | Op::Elu(_) | Op::Celu(_));
+    let amplifying = matches!(op, Op::Unary(Tan | Gelu | GeluErf | Silu | Mish | HardSwish | Selu));
     match dtype {
         _ if op.class(&[dtype]) == Class::Exact => Bound::Rounded,
         DType::F64 if parametric || amplifying => Bound::Ulps(4.0),
         DType::F64 => Bound::Ulps(2.0),
         DType::F32 if parametric || amplifying => Bound::Ulps(2.0),
         DType::F32 => Bound::Ulps(1.0),
-        _ if parametric => Bound::Ulps(1.0),
+        _ if parametric || matches!(op, Op::Binary(_)) => Bound::Ulps(1.0),
         _ => Bound::Rounded,
     }
 }

@@ -131,4 +131,29 @@ impl<T: Float> Inputs<T, 2> {
         }
         Self { drawn: Some([x, y]), element: PhantomData }
     }
+
+    /// The arguments of a function of two sides: the hard pairs, as bits, all pairs of special
+    /// values and `count` drawn pairs, in most of which neither side is negligible.
+    pub(super) fn sides(hard: Vec<Vec<u64>>, count: usize, seed: u64) -> Self {
+        let mut draw = Draw::new(seed);
+        let special = specials::<T>();
+        let pairs = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y)));
+        let (mut x, mut y): (Vec<T>, Vec<T>) = pairs.unzip();
+        if let [first, second] = &hard[..] {
+            x.extend(first.iter().map(|&bits| T::from_bits(bits as u32)));
+            y.extend(second.iter().map(|&bits| T::from_bits(bits as u32)));
+        }
+        let pattern = (1u64 << T::FORMAT.bits) - 1;
+        for i in 0..count {
+            let any = T::from_bits((draw.next() & pattern) as u32);
+            let (first, second) = match i % 4 {
+                0 => (any, T::from_bits((draw.next() & pattern) as u32)),
+                1 => (T::nearest(8.0 * draw.unit()), T::nearest(8.0 * draw.unit())),
+                _ => (any, T::nearest(any.value() * draw.unit() * 2f64.powi((draw.next() % 16) as i32 - 7))),
+            };
+            x.push(first);
+            y.push(second);
+        }
+        Self { drawn: Some([x, y]), element: PhantomData }
+    }
 }

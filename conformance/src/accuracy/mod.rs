@@ -27,7 +27,7 @@ use check::{Tally, scan};
 use float::Float;
 use inputs::Inputs;
 use isobit_hal::{
-    BackendStorage, BinaryOp, CpuStorage, DType, Elu, F8E4M3, Layout, Op, Powf, Result, Src, UnaryOp, bf16, f16,
+    BackendStorage, BinaryOp, Celu, CpuStorage, DType, Elu, F8E4M3, Layout, Op, Powf, Result, Src, UnaryOp, bf16, f16,
 };
 
 /// What to check, and how thoroughly.
@@ -38,9 +38,10 @@ pub struct Options {
     /// The dtypes; empty means all floats.
     pub dtypes: Vec<DType>,
     /// Checks all 2^32 inputs of f32 instead of `samples` for functions of one argument, and 16
-    /// times the samples for `powf` and `elu`.
+    /// times the samples for `powf`, `elu` and `celu`.
     pub exhaustive: bool,
-    /// The number of f32 inputs to draw (and of input pairs for `pow`, for every dtype but f64).
+    /// The number of f32 inputs to draw (and of input pairs for `pow`, `atan2` and `hypot`, for
+    /// every dtype but f64).
     pub samples: usize,
     /// The seed of the draws.
     pub seed: u64,
@@ -62,7 +63,8 @@ impl Options {
 /// The exponents at which `powf` is checked.
 const EXPONENTS: [f64; 12] = [0.5, -0.5, 1.0 / 3.0, 2.0, 3.0, -1.0, -2.0, 2.5, 10.0, 1.0, 0.0, -7.25];
 
-/// The factors at which `elu` is checked: the usual one, SELU's, and others of both signs.
+/// The factors at which `elu` and `celu` are checked: the usual one, SELU's, and others of both
+/// signs.
 const ALPHAS: [f64; 5] = [1.0, 1.673_263_242_354_377_2, 0.5, -2.0, 0.1];
 
 /// Runs the checks that the options select; calls `progress` with each finished row.
@@ -75,7 +77,7 @@ pub fn run(options: &Options, mut progress: impl FnMut(&ResultRow)) -> Result<Ve
         progress(&row);
         rows.push(row);
     };
-    for &op in UnaryOp::ALL {
+    for &op in UnaryOp::ALL.iter().filter(|op| !op.is_int_only()) {
         let apply = |src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout| {
             CpuStorage::unary_into(op, Src::Storage(&src[0], layout), dst, layout)
         };
@@ -83,7 +85,10 @@ pub fn run(options: &Options, mut progress: impl FnMut(&ResultRow)) -> Result<Ve
     }
     each_dtype(options, &Op::Powf(Powf::new(1.0)), |case| case.over(&EXPONENTS, powf_into, truth::pow), &mut push)?;
     each_dtype(options, &Op::Elu(Elu::new(1.0)), |case| case.over(&ALPHAS, elu_into, truth::elu), &mut push)?;
-    each_dtype(options, &Op::Binary(BinaryOp::Pow), |case| case.pairs(), &mut push)?;
+    each_dtype(options, &Op::Celu(Celu::new(1.0)), |case| case.over(&ALPHAS, celu_into, truth::celu), &mut push)?;
+    each_dtype(options, &Op::Binary(BinaryOp::Pow), |case| case.pairs(BinaryOp::Pow, truth::pow), &mut push)?;
+    each_dtype(options, &Op::Binary(BinaryOp::Atan2), |case| case.pairs(BinaryOp::Atan2, truth::atan2), &mut push)?;
+    each_dtype(options, &Op::Binary(BinaryOp::Hypot), |case| case.pairs(BinaryOp::Hypot, truth::hypot), &mut push)?;
     f64_truth::run(|op| options.wants(op, DType::F64), &mut push)?;
     Ok(rows)
 }
@@ -94,6 +99,10 @@ fn powf_into(exponent: f64, src: &[CpuStorage; 1], dst: &mut CpuStorage, layout:
 
 fn elu_into(alpha: f64, src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout) -> Result<()> {
     CpuStorage::elu_into(Elu::new(alpha), Src::Storage(&src[0], layout), dst, layout)
+}
+
+fn celu_into(alpha: f64, src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout) -> Result<()> {
+    CpuStorage::celu_into(Celu::new(alpha), Src::Storage(&src[0], layout), dst, layout)
 }
 
 /// One cell to check: an operation at a dtype.
@@ -189,19 +198,21 @@ impl Case<'_> {
         Ok(tally)
     }
 
-    /// Checks `pow` on pairs that often give a finite result, and on all pairs of special values.
-    fn pairs(&self) -> Result<Tally> {
+    /// Checks a function of two arguments on pairs that often give a finite result, and on all pairs
+    /// of special values.
+    fn pairs(&self, op: BinaryOp, truth: impl Fn(f64, f64) -> Real + Sync) -> Result<Tally> {
         let apply = |src: &[CpuStorage; 2], dst: &mut CpuStorage, layout: &Layout| {
             let [x, y] = src.each_ref().map(|s| Src::Storage(s, layout));
-            CpuStorage::binary_into(BinaryOp::Pow, x, y, dst, layout)
+            CpuStorage::binary_into(op, x, y, dst, layout)
         };
         let Options { samples, seed, .. } = *self.options;
-        with_float!(self.dtype, T => scan(
-            self.op,
-            &Inputs::<T, 2>::powers(hard::of_function("pow", self.dtype), samples, seed),
-            &apply,
-            |[x, y]| truth::pow(x, y),
-            self.bound,
-        ))
+        let hard = hard::of_function(self.op, self.dtype);
+        with_float!(self.dtype, T => {
+            let inputs = match op {
+                BinaryOp::Pow => Inputs::<T, 2>::powers(hard, samples, seed),
+                _ => Inputs::<T, 2>::sides(hard, samples, seed),
+            };
+            scan(self.op, &inputs, &apply, |[x, y]| truth(x, y), self.bound)
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! The true values: f64 functions of the system's library, and erf of the `libm` crate. No recipe
-//! uses them.
+//! The true values: f64 functions of the system's library, and erf and the inverse hyperbolic
+//! functions of the `libm` crate. No recipe uses them.
 //!
 //! Arguments are values of f32 or a narrower type. The error bounds stated with the values are
 //! generous: the library's functions are within 2 ulp of f64 (2^-51), and a comment states the
@@ -36,6 +36,7 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         UnaryOp::Floor => Real::exact(x.floor()),
         UnaryOp::Round => Real::exact(x.round()),
         UnaryOp::Trunc => Real::exact(x.trunc()),
+        UnaryOp::RoundEven => Real::exact(x.round_ties_even()),
         // IEEE 754 rounds the result to 53 bits, which is as good as exact for a further rounding
         // to 24 or fewer bits (Figueroa, 1995).
         UnaryOp::Sqrt => Real::exact(x.sqrt()),
@@ -66,8 +67,61 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         }),
         UnaryOp::Silu => gated(x, 0.25, |x| x * logistic(x)),
         UnaryOp::Sigmoid => Real::near(logistic(x), FEW),
+        UnaryOp::Asinh => library(libm::asinh(x)),
+        // The library leaves numbers below 1 to its logarithm, of which some become positive.
+        UnaryOp::Acosh if x < 1.0 => Real::exact(f64::NAN),
+        UnaryOp::Acosh => library(libm::acosh(x)),
+        UnaryOp::Atanh => library(libm::atanh(x)),
+        UnaryOp::Softplus => library(if x > 0.0 { x } else { 0.0 } + (-x.abs()).exp().ln_1p()),
+        UnaryOp::Mish if x == f64::NEG_INFINITY => Real::exact(-0.0),
+        UnaryOp::Mish => Real::near(mish(x), AMPLIFIED),
+        UnaryOp::HardSigmoid => hard_sigmoid(x),
+        UnaryOp::HardSwish => hard_swish(x),
+        UnaryOp::Selu if x > 0.0 => library(SELU_SCALE * x),
+        UnaryOp::Selu => library(SELU_SCALE * SELU_ALPHA * x.exp_m1()),
         // An operation without a true value here fails its check visibly.
         _ => Real::exact(f64::NAN),
+    }
+}
+
+/// The constants of SELU's paper, section "Fixed points".
+const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
+
+/// Returns x tanh(log(1 + e^x)) without cancellation or overflow.
+fn mish(x: f64) -> f64 {
+    let e = (-x.abs()).exp();
+    if x < 0.0 { x * e * (e + 2.0) / (e * (e + 2.0) + 2.0) } else { x * (1.0 + 2.0 * e) / (1.0 + 2.0 * e * (1.0 + e)) }
+}
+
+/// Returns (high + low) / 6, to about 100 bits.
+fn sixth(high: f64, low: f64) -> Real {
+    let hi = high / 6.0;
+    Real { hi, lo: ((-6.0f64).mul_add(hi, high) + low) / 6.0, error: 0.0 }
+}
+
+/// Returns min(max(x/6 + 1/2, 0), 1).
+fn hard_sigmoid(x: f64) -> Real {
+    if x <= -3.0 {
+        Real::exact(0.0)
+    } else if x >= 3.0 {
+        Real::exact(1.0)
+    } else {
+        let sum = x + 3.0;
+        sixth(sum, x - (sum - 3.0))
+    }
+}
+
+/// Returns x min(max(x/6 + 1/2, 0), 1).
+fn hard_swish(x: f64) -> Real {
+    if x <= -3.0 {
+        Real::exact(-0.0)
+    } else if x >= 3.0 || x == 0.0 {
+        Real::exact(x)
+    } else {
+        let sum = x + 3.0;
+        let product = x * sum;
+        sixth(product, x.mul_add(sum, -product) + x * (x - (sum - 3.0)))
     }
 }
 
@@ -100,6 +154,22 @@ pub fn elu(x: f64, alpha: f64) -> Real {
     if x > 0.0 { Real::exact(x) } else { Real::near(alpha * x.exp_m1(), FEW) }
 }
 
+/// Returns x if x > 0, else alpha * (e^(x / alpha) - 1).
+pub fn celu(x: f64, alpha: f64) -> Real {
+    // A negative alpha has a positive quotient, whose error the exponential amplifies.
+    if x > 0.0 { Real::exact(x) } else { Real::near(alpha * (x / alpha).exp_m1(), AMPLIFIED) }
+}
+
+/// Returns the angle of the point (x, y).
+pub fn atan2(y: f64, x: f64) -> Real {
+    Real::near(y.atan2(x), FEW)
+}
+
+/// Returns sqrt(x^2 + y^2).
+pub fn hypot(x: f64, y: f64) -> Real {
+    Real::near(x.hypot(y), FEW)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::float::Float;
@@ -109,7 +179,7 @@ mod tests {
     #[test]
     fn no_narrow_result_is_left_undecided() {
         fn check<T: Float>() {
-            for &op in UnaryOp::ALL {
+            for &op in UnaryOp::ALL.iter().filter(|op| !op.is_int_only()) {
                 for x in (0..1 << T::FORMAT.bits).map(T::from_bits) {
                     let real = unary(op, x.value());
                     assert!(T::FORMAT.round_real(real).is_some(), "{op}({:e}) of {}: {real:?}", x.value(), T::DTYPE);

@@ -13,7 +13,7 @@ pub use values::{Dist, Values};
 
 use crate::cells::Cell;
 use crate::family::Named;
-use isobit_hal::{DType, Numerics, Op, Scalar};
+use isobit_hal::{Numerics, Op};
 use serde::{Deserialize, Serialize};
 
 /// An `f64` that survives JSON, including NaN and infinities.
@@ -60,6 +60,8 @@ pub enum Params {
     Number(Real),
     /// The dimensions to reduce.
     Dims(Vec<usize>),
+    /// The dimensions to reduce, and named parameters of the reduction.
+    DimsAnd(Vec<usize>, Named),
     /// The named parameters of a family's operation.
     Named(Named),
 }
@@ -72,7 +74,15 @@ impl Params {
             Params::Affine { mul, add } => vec![if name == "mul" { mul.0 } else { add.0 }],
             Params::Number(number) => vec![number.0],
             Params::Dims(dims) => dims.iter().map(|&d| d as f64).collect(),
-            Params::Named(named) => named.numbers(name),
+            Params::DimsAnd(_, named) | Params::Named(named) => named.numbers(name),
+        }
+    }
+
+    /// Returns the dimensions to reduce; none if the operation reduces none.
+    pub fn dims(&self) -> &[usize] {
+        match self {
+            Params::Dims(dims) | Params::DimsAnd(dims, _) => dims,
+            _ => &[],
         }
     }
 
@@ -106,9 +116,10 @@ impl Params {
                 vec![Params::Affine { mul: Real(1.0), add }, Params::Affine { mul, add: Real(0.0) }]
             }
             Params::Number(_) => vec![Params::Number(Real(1.0))],
-            Params::Dims(dims) => {
-                let without = |i| dims.iter().enumerate().filter(move |&(j, _)| j != i).map(|(_, &d)| d).collect();
-                (0..dims.len()).map(|i| Params::Dims(without(i))).collect()
+            Params::Dims(dims) => fewer(dims).map(Params::Dims).collect(),
+            Params::DimsAnd(dims, named) => {
+                let simpler = named.simpler().into_iter().map(|named| Params::DimsAnd(dims.clone(), named));
+                fewer(dims).map(|dims| Params::DimsAnd(dims, named.clone())).chain(simpler).collect()
             }
             Params::Named(named) => named.simpler().into_iter().map(Params::Named).collect(),
         }
@@ -117,13 +128,21 @@ impl Params {
     /// Returns the parameters for a shape that lost a dimension.
     pub(crate) fn without_dim(&self, dim: usize) -> Params {
         match self {
-            Params::Dims(dims) => {
-                let kept = dims.iter().filter(|&&d| d != dim);
-                Params::Dims(kept.map(|&d| d - usize::from(d > dim)).collect())
-            }
+            Params::Dims(dims) => Params::Dims(dims_without(dims, dim)),
+            Params::DimsAnd(dims, named) => Params::DimsAnd(dims_without(dims, dim), named.clone()),
             other => other.clone(),
         }
     }
+}
+
+/// Returns the dimensions with each of them left out.
+fn fewer(dims: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    (0..dims.len()).map(move |i| [&dims[..i], &dims[i + 1..]].concat())
+}
+
+/// Returns the dimensions of a shape that lost one.
+fn dims_without(dims: &[usize], lost: usize) -> Vec<usize> {
+    dims.iter().filter(|&&d| d != lost).map(|&d| d - usize::from(d > lost)).collect()
 }
 
 /// An input of a case.
@@ -133,6 +152,20 @@ pub struct Input {
     pub layout: Option<LayoutSpec>,
     /// The values of its elements.
     pub values: Values,
+    /// Whether it is passed as a scalar: its layout repeats one element, which is the value.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub scalar: bool,
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+impl Input {
+    /// Creates an input that is a tensor.
+    pub fn new(layout: Option<LayoutSpec>, values: Values) -> Self {
+        Self { layout, values, scalar: false }
+    }
 }
 
 /// One call.
@@ -181,21 +214,12 @@ impl Case {
 
     /// Returns the layout kinds of its operands.
     pub fn layout_kinds(&self) -> impl Iterator<Item = LayoutKind> {
-        self.inputs.iter().filter_map(|i| i.layout.as_ref()).chain([&self.dst]).map(|r| r.kind())
+        let tensors = self.inputs.iter().filter(|i| !i.scalar);
+        tensors.filter_map(|i| i.layout.as_ref()).chain([&self.dst]).map(|r| r.kind())
     }
 
     /// Whether an input is the destination itself.
     pub fn in_place(&self) -> bool {
         self.inputs.iter().any(|i| i.layout.is_none())
     }
-}
-
-/// Converts bits to a value of a dtype.
-pub fn scalar_from_bits(dtype: DType, bits: u64) -> Scalar {
-    let bytes = bits.to_ne_bytes();
-    let low = if cfg!(target_endian = "little") { &bytes[..] } else { &bytes[8 - dtype.size_in_bytes()..] };
-    isobit_hal::dispatch_dtype!(dtype, T => {
-        let value: T = bytemuck::pod_read_unaligned(&low[..size_of::<T>()]);
-        Scalar::from(value)
-    })
 }

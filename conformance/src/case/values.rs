@@ -79,11 +79,22 @@ pub enum Dist {
         /// How many of 256 values are minus infinity.
         share: u32,
     },
+    /// Zeros, of both signs in a float, except that one value in `of` is not 0: a NaN, a subnormal,
+    /// or any other.
+    Unset {
+        /// How many values have one exception.
+        of: u32,
+    },
+    /// Values that are not 0, except that one value in `of` is.
+    Set {
+        /// How many values have one exception.
+        of: u32,
+    },
     /// All ones.
     Ones,
     /// 0, 1, 2 ... 63, repeated.
     Ramp,
-    /// Ids below a limit, with some padding markers (the largest u32 and i64; u8 has none).
+    /// Ids below a limit, with some padding markers (the largest u32, i32 and i64; u8 has none).
     Ids {
         /// The limit; 0 gives only padding markers.
         below: u32,
@@ -227,6 +238,9 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
         Dist::Sparse => uniform(f, 0, rng),
         Dist::Rare { of, .. } if below(rng, of.max(1).into()) == 0 => huge(f, rng),
         Dist::Rare { scale, .. } => uniform(f, scale, rng),
+        Dist::Unset { of } if below(rng, of.max(1).into()) == 0 => nonzero(f, rng),
+        Dist::Set { of } if below(rng, of.max(1).into()) != 0 => nonzero(f, rng),
+        Dist::Unset { .. } | Dist::Set { .. } => (rng.next_u64() & 1) * f.sign(),
         Dist::Around { exponent } => {
             let r = rng.next_u64();
             let near = f.compose(false, exponent, 0) + (r >> 1) % 3 - 1;
@@ -244,6 +258,12 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
             whole(f, false, i as u64 % 64)
         }
     }
+}
+
+/// A special value that is not 0.
+fn nonzero(f: Format, rng: &mut impl RngCore) -> u64 {
+    let bits = special(f, rng);
+    if bits & f.magnitude() == 0 { bits | 1 } else { bits }
 }
 
 fn special(f: Format, rng: &mut impl RngCore) -> u64 {
@@ -351,7 +371,12 @@ fn alike(i: usize, rng: &mut impl RngCore) -> u64 {
 
 /// Returns an id of a dtype, of which the low bits are used.
 fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
-    let mark = if dtype == DType::I64 { i64::MAX as u64 } else { u64::from(u32::MAX) };
+    let mark = match dtype {
+        DType::I64 => i64::MAX as u64,
+        DType::I32 => i32::MAX as u64,
+        _ => u64::from(u32::MAX),
+    };
+    let signed = matches!(dtype, DType::I32 | DType::I64);
     let narrow = dtype == DType::U8;
     let inside = if narrow { limit.min(256) } else { limit };
     match below(rng, 16) {
@@ -360,7 +385,7 @@ fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
             let beyond = u64::from(limit) + below(rng, 3);
             // A u8 wraps into its range, or beyond the limit, depending on this draw.
             match below(rng, 3) {
-                0 if dtype == DType::I64 => below(rng, 3).wrapping_neg().wrapping_sub(1),
+                0 if signed => below(rng, 3).wrapping_neg().wrapping_sub(1),
                 // In range if only the low half is read.
                 1 if dtype == DType::I64 => below(rng, u64::from(limit.max(1))) | (1 + below(rng, 3)) << 32,
                 _ => beyond,
@@ -411,7 +436,10 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
         | Dist::Around { .. }
         | Dist::Hiding { .. }
         | Dist::Masking { .. } => r & 3,
-        Dist::NegativeZeros => 0,
+        // One bit that is set.
+        Dist::Unset { of } if below(rng, of.max(1).into()) == 0 => 1 << below(rng, width.into()),
+        Dist::Set { of } if below(rng, of.max(1).into()) != 0 => 1 << below(rng, width.into()),
+        Dist::NegativeZeros | Dist::Unset { .. } | Dist::Set { .. } => 0,
         Dist::Levels => sized(4, r),
         Dist::Alike => alike(i, rng),
         Dist::Mask => match r & 7 {
@@ -493,6 +521,16 @@ mod tests {
         assert!(counts.iter().filter(|&&n| n == 0).count() > 200 && counts.contains(&1), "{counts:?}");
         let zeros = Values::Drawn { dist: Dist::NegativeZeros, seed: 3 }.bits(DType::F32, 2);
         assert_eq!(zeros.iter().map(|&b| f32::from_bits(b as u32)).sum::<f32>().to_bits(), (-0.0f32).to_bits());
+    }
+
+    #[test]
+    fn few_values_are_zero_or_few_are_not() {
+        for &dtype in DType::ALL {
+            let zero = |b: &u64| format_of(dtype).map_or(*b, |f| b & f.magnitude()) == 0;
+            let zeros = |dist| Values::Drawn { dist, seed: 3 }.bits(dtype, 4096).iter().filter(|b| zero(b)).count();
+            assert!((3900..4096).contains(&zeros(Dist::Unset { of: 64 })), "{dtype}");
+            assert!((1..200).contains(&zeros(Dist::Set { of: 64 })), "{dtype}");
+        }
     }
 
     #[test]

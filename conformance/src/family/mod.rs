@@ -8,6 +8,7 @@ mod attention;
 mod conv;
 mod copy;
 mod elementwise;
+mod index_map;
 mod indexing;
 mod matmul;
 mod named;
@@ -145,6 +146,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
         F::Conv => &conv::ConvFamily,
         F::Pooling => &pooling::PoolFamily,
         F::Upsample => &upsample::UpsampleFamily,
+        F::IndexMap => &index_map::IndexMapFamily,
         F::Random => &random::RandomFamily,
         F::Quantized => &quantized::QuantizedFamily,
     }

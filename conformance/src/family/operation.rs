@@ -68,6 +68,7 @@ impl Operation {
     pub fn at(self, dtypes: &[DType]) -> Op {
         match (self.op(), dtypes) {
             (Op::Fill(_), [dtype]) => Op::Fill(Scalar::zero(*dtype)),
+            (Op::Pad(_), [dtype, ..]) => super::index_map::of_dtype(self.op(), *dtype),
             (op, _) => op.clone(),
         }
     }

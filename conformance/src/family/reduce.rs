@@ -1,12 +1,13 @@
 //! Reductions: over sets of dimensions from none to all, in every eighth case over more than the
-//! 65,536 elements of a segment, and in every sixteenth down the columns of a tall matrix.
+//! 65,536 elements of a segment, and in every sixteenth down the columns of a tall matrix. Variances
+//! have corrections, also of more than there are elements, and half of the extremes may be of no
+//! elements.
 
-use super::Family;
+use super::{Family, Named};
 use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
 use isobit_hal::{DType, Op, Reduce, ReduceOp};
-use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 pub(super) struct ReduceFamily;
@@ -20,15 +21,22 @@ fn function(op: &Op) -> ReduceOp {
 
 impl Family for ReduceFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
-        match params {
-            Params::Dims(dims) => Op::Reduce(Reduce::new(function(op), dims)),
-            _ => op.clone(),
+        let (dims, named) = match params {
+            Params::Dims(dims) => (dims, None),
+            Params::DimsAnd(dims, named) => (dims, Some(named)),
+            _ => return op.clone(),
+        };
+        let mut reduce = Reduce::new(function(op), dims);
+        let number = |name| named.and_then(|named| named.numbers(name).first().copied());
+        if let Some(correction) = number("correction") {
+            reduce.correction = correction as u32;
         }
+        reduce.empty_extremes = number("empty_extremes").is_some_and(|flag| flag != 0.0);
+        Op::Reduce(reduce)
     }
 
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        let positions = function(op).is_arg();
-        DType::ALL.iter().map(|&d| vec![d, if positions { DType::U32 } else { d }]).collect()
+        DType::ALL.iter().map(|&d| vec![d, function(op).result_dtype(d)]).collect()
     }
 
     fn removable_dims(&self, rank: usize) -> usize {
@@ -43,7 +51,11 @@ impl Family for ReduceFamily {
             i if i % 8 == 6 => long(draw),
             _ => short(draw, plan),
         };
-        if function(cell.operation.op()).needs_elements() {
+        let params = match named(draw, function(cell.operation.op())) {
+            None => Params::Dims(reduced.clone()),
+            Some(named) => Params::DimsAnd(reduced.clone(), named),
+        };
+        if matches!(self.with_params(cell.operation.op(), &params), Op::Reduce(r) if r.needs_elements()) {
             reduced.iter().for_each(|&d| dims[d] = dims[d].max(1));
         }
         let kind = match (is_tall, many) {
@@ -55,16 +67,50 @@ impl Family for ReduceFamily {
         let src = layout::draw(draw, &dims, kind, plan.combine && !many, true);
         let result: Vec<usize> = (0..dims.len()).map(|d| if reduced.contains(&d) { 1 } else { dims[d] }).collect();
         let dst = layout::draw(draw, &result, plan.dst, plan.combine, false);
-        (dims, Some(Params::Dims(reduced)), vec![Some(src), Some(dst)])
+        (dims, Some(params), vec![Some(src), Some(dst)])
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
         let dist = match function(op) {
-            ReduceOp::Sum | ReduceOp::Mean => values::accumulated(draw),
-            ReduceOp::Prod => factors(draw),
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::L1Norm => values::accumulated(draw),
+            ReduceOp::L2Norm | ReduceOp::Var | ReduceOp::Std => values::accumulated(draw),
+            ReduceOp::LogSumExp => exponents(draw),
+            ReduceOp::Any | ReduceOp::All => deciding(draw, function(op)),
+            ReduceOp::Prod => values::factors(draw),
             _ => return None,
         };
         Some(values::of(draw, dist))
+    }
+}
+
+/// Draws the parameters of a reduction that has some.
+fn named(draw: &mut Draw, op: ReduceOp) -> Option<Named> {
+    match op {
+        ReduceOp::Var | ReduceOp::Std => {
+            let correction = draw.one_of(&[0, 1, 1, 2, 5, 1000]);
+            Some(Named::default().with_sizes("correction", &[correction]))
+        }
+        ReduceOp::Min | ReduceOp::Max => draw.chance(50).then(|| Named::default().with("empty_extremes", &[1.0])),
+        _ => None,
+    }
+}
+
+/// Draws exponents of e near the largest, so that most of them count, and others.
+fn exponents(draw: &mut Draw) -> Dist {
+    match draw.pick(0..4u32) {
+        0 | 1 => Dist::Uniform { scale: draw.pick(-1..7) },
+        _ => values::accumulated(draw),
+    }
+}
+
+/// Draws values of which few decide the result: those that are not 0, or those that are.
+fn deciding(draw: &mut Draw, op: ReduceOp) -> Dist {
+    let of = draw.one_of(&[8, 300, 5000, 100_000]);
+    match draw.pick(0..6u32) {
+        0..=3 if op == ReduceOp::Any => Dist::Unset { of },
+        0..=3 => Dist::Set { of },
+        4 => Dist::Specials,
+        _ => Dist::Few,
     }
 }
 
@@ -75,14 +121,6 @@ const MANY_AXES: u64 = 13;
 fn all_of_many(draw: &mut Draw, index: u64) -> (Vec<usize>, Vec<usize>) {
     let rank = if (index / 32).is_multiple_of(2) { shape::MANY } else { 12 };
     (shape::draw_rank(draw, rank, shape::budget), (0..rank).collect())
-}
-
-/// Factors near one, so that long products neither vanish nor overflow.
-fn factors(draw: &mut Draw) -> Dist {
-    draw.pick(
-        prop_oneof![4 => Just(Dist::Exponents { low: -1, high: 0 }), 2 => Just(Dist::Few), 1 => Just(Dist::Specials),
-        1 => (0..6i32).prop_map(|n| Dist::Exponents { low: -n, high: n })],
-    )
 }
 
 fn short(draw: &mut Draw, plan: &Plan) -> (Vec<usize>, Vec<usize>) {
@@ -127,7 +165,6 @@ fn tall(draw: &mut Draw) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::case::Params;
     use crate::cells::Cell;
 
     #[test]
@@ -135,8 +172,7 @@ mod tests {
         for cell in Cell::all().iter().filter(|c| c.operation.op().family() == isobit_hal::Family::Reduce) {
             let crossing = (0..64).filter(|&i| {
                 let case = crate::generate::case(0, cell, i);
-                let Params::Dims(dims) = &case.params else { unreachable!() };
-                dims.iter().map(|&d| case.shape[d]).product::<usize>() > 65_536
+                case.params.dims().iter().map(|&d| case.shape[d]).product::<usize>() > 65_536
             });
             assert!(crossing.count() > 2, "{cell}");
         }

@@ -12,6 +12,12 @@ pub(super) struct SortFamily;
 /// Rows of several tiles: whole tiles, one element more, an odd number of tiles, and many tiles.
 const LONG: [usize; 9] = [2049, 4096, 4097, 6144, 8192, 8193, 12_289, 20_481, 70_001];
 
+/// Whether the results are positions. Those of 64 bits are tried with one dtype of each size: the
+/// kernels tell no more apart.
+fn is_positions(op: &Op) -> bool {
+    matches!(op, Op::ArgSort(_) | Op::ArgTopK(_))
+}
+
 impl Family for SortFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         let sort = if params.flag("descending") { Sort::descending() } else { Sort::ascending() };
@@ -26,8 +32,15 @@ impl Family for SortFamily {
     }
 
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        let positions = matches!(op, Op::ArgSort(_) | Op::ArgTopK(_));
-        DType::ALL.iter().map(|&d| vec![d, if positions { DType::U32 } else { d }]).collect()
+        if !is_positions(op) {
+            return DType::ALL.iter().map(|&d| vec![d, d]).collect();
+        }
+        let wide = [DType::U8, DType::F16, DType::F32, DType::I64].map(|d| vec![d, DType::I64]);
+        DType::ALL.iter().map(|&d| vec![d, DType::U32]).chain(wide).collect()
+    }
+
+    fn distinctive(&self, op: &Op) -> &'static [usize] {
+        if is_positions(op) { &[0, 1] } else { &[0] }
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {

@@ -60,7 +60,7 @@ pub(super) fn case(seed: u64, cell: &Cell, index: u64) -> Option<Case> {
         _ => LayoutSpec::contiguous(cell.operation.operand_dims(&op, &fixed.shape, operand).len()),
     };
     let inputs = fixed.inputs.iter().enumerate();
-    let inputs = inputs.map(|(i, &dist)| Input { layout: Some(layout(i)), values: super::values::of(draw, dist) });
+    let inputs = inputs.map(|(i, &dist)| Input::new(Some(layout(i)), super::values::of(draw, dist)));
     Some(assembled(cell, inputs.collect(), layout(cell.operation.inputs()), fixed.shape.clone(), fixed.params.clone()))
 }
 
@@ -68,8 +68,7 @@ pub(super) fn case(seed: u64, cell: &Cell, index: u64) -> Option<Case> {
 fn hard_case(draw: &mut Draw, cell: &Cell) -> Option<Case> {
     let inputs = hard::inputs(cell);
     let count = inputs.first()?.len();
-    let inputs =
-        inputs.into_iter().map(|bits| Input { layout: Some(LayoutSpec::contiguous(1)), values: Values::Bits(bits) });
+    let inputs = inputs.into_iter().map(|bits| Input::new(Some(LayoutSpec::contiguous(1)), Values::Bits(bits)));
     let params = cell.operation.family().params(draw, cell);
     Some(assembled(cell, inputs.collect(), LayoutSpec::contiguous(1), vec![count], params))
 }

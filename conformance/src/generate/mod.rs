@@ -10,10 +10,11 @@ pub(crate) mod layout;
 pub(crate) mod shape;
 pub(crate) mod values;
 
-use crate::case::{Case, Input, LayoutKind, LayoutSpec};
+use crate::case::{Case, Dim, Input, LayoutKind, LayoutSpec};
 use crate::cells::Cell;
 pub use fixed::HARD;
 pub(crate) use fixed::{Fixed, is_fixed};
+use isobit_hal::Op;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -108,11 +109,14 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
         let own = family.values(draw, cell, &op, &shape, i);
         own.unwrap_or_else(|| values::of_any_kind(draw))
     };
-    let inputs = (0..cell.operation.inputs())
-        .map(|i| Input { layout: layouts.next().expect("a layout an input"), values: values(draw, i) })
+    let mut inputs: Vec<Input> = (0..cell.operation.inputs())
+        .map(|i| Input::new(layouts.next().expect("a layout an input"), values(draw, i)))
         .collect();
     let dst = layouts.next().flatten().expect("the destination has a layout");
     let params = params.unwrap_or_else(|| family.params(draw, cell));
+    if index % 8 == 3 {
+        make_scalar(draw, &op, &mut inputs);
+    }
     Case {
         op: cell.operation.name().into(),
         dtypes: cell.dtypes.iter().map(|d| d.to_string()).collect(),
@@ -121,6 +125,23 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
         params,
         inputs,
         dst,
+    }
+}
+
+/// Passes some of the inputs as scalars, if the operation takes scalars; at least one stays a
+/// tensor.
+fn make_scalar(draw: &mut Draw, op: &Op, inputs: &mut [Input]) {
+    let able: Vec<usize> = (0..inputs.len()).filter(|&i| op.takes_scalar(i) && inputs[i].layout.is_some()).collect();
+    if able.is_empty() || inputs.len() < 2 {
+        return;
+    }
+    let (kept, all_may) = (draw.one_of(&able), able.len() < inputs.len());
+    for i in able.into_iter().filter(|&i| i != kept || all_may && draw.chance(50)) {
+        inputs[i].scalar = true;
+        inputs[i].layout.iter_mut().flat_map(|spec| &mut spec.0).for_each(|dim| {
+            let order = dim.order;
+            *dim = Dim { order, step: 1, before: 0, after: 0, broadcast: true };
+        });
     }
 }
 

@@ -35,6 +35,16 @@ pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
     ])
 }
 
+/// Factors near one, so that long products neither vanish nor overflow.
+pub(crate) fn factors(draw: &mut Draw) -> Dist {
+    draw.pick(prop_oneof![
+        4 => Just(Dist::Exponents { low: -1, high: 0 }),
+        2 => Just(Dist::Few),
+        1 => Just(Dist::Specials),
+        1 => (0..6i32).prop_map(|n| Dist::Exponents { low: -n, high: n }),
+    ])
+}
+
 /// For a vendor's product. No sum of magnitudes may overflow f32 (f64 for f64), because it is not
 /// determined in which order partial sums overflow. Infinities and NaNs are rare, so that rows
 /// without one remain.

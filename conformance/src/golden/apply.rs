@@ -4,7 +4,7 @@ use super::damaged;
 use super::file::{Case, Golden, unhex};
 use crate::case::{Params, Real};
 use crate::compare::bits_at;
-use crate::family::{COPY2D, Operation};
+use crate::family::{COPY2D, Named, Operation};
 use isobit_hal::{BackendDevice, BackendStorage, Copy2d, CpuStorage, DType, Layout, Numerics, Op, Result, Src};
 
 /// A call: the operation, its operands and the buffer that it writes.
@@ -83,7 +83,8 @@ fn operation(case: &Case, dtypes: &[DType]) -> Result<Op> {
         Op::Affine(_) => Params::Affine { mul: Real(p.mul), add: Real(p.add) },
         Op::Powf(_) => Params::Number(Real(p.exponent)),
         Op::Elu(_) => Params::Number(Real(p.alpha)),
-        Op::Reduce(_) => Params::Dims(p.dims.clone()),
+        Op::Reduce(_) if p.named == Named::default() => Params::Dims(p.dims.clone()),
+        Op::Reduce(_) => Params::DimsAnd(p.dims.clone(), p.named.clone()),
         _ => Params::Named(p.named.clone()),
     };
     Ok(operation.with_params(dtypes, &params).with_numerics(Some(Numerics::Portable)))

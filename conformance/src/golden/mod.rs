@@ -1,5 +1,5 @@
-//! Checks devices against golden vectors: results of NumPy and PyTorch for small inputs, produced
-//! by `golden/make_golden.py`.
+//! Checks devices against golden vectors: results of NumPy, PyTorch and mpmath for small inputs,
+//! produced by `golden/make_golden.py`.
 
 mod apply;
 mod compare;
@@ -20,8 +20,12 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/sort.json.gz"),
     include_bytes!("../../golden/random.json.gz"),
     include_bytes!("../../golden/shape.json.gz"),
+    include_bytes!("../../golden/index_map.json.gz"),
     include_bytes!("../../golden/indexing.json.gz"),
     include_bytes!("../../golden/attention.json.gz"),
+    include_bytes!("../../golden/elementwise.json.gz"),
+    include_bytes!("../../golden/fold.json.gz"),
+    include_bytes!("../../golden/functions.json.gz"),
 ];
 
 /// The cells to run; an empty list selects everything.

@@ -68,7 +68,7 @@ impl Sizes {
 /// What a case does.
 #[derive(Debug)]
 enum Work {
-    Tiled(Tiled),
+    Tiled(Box<Tiled>),
     Special(Special),
 }
 

@@ -2,7 +2,8 @@
 //! everywhere else.
 
 use crate::case::{GUARD, LayoutSpec, Placed, Values};
-use isobit_hal::DType;
+use crate::compare::bits_at;
+use isobit_hal::{DType, Scalar};
 use std::ops::Range;
 
 /// The value of unwritten bytes in the first run and its complement in the second.
@@ -110,6 +111,15 @@ impl Buffer {
     /// Returns the bytes of the elements in memory order; empty for an output.
     pub fn values(&self) -> &[u8] {
         self.values.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the first element's value, or a zero if there is none.
+    pub fn first(&self) -> Scalar {
+        let size = self.dtype.size_in_bytes();
+        match self.values().get(..size) {
+            Some(element) => Scalar::from_bits(self.dtype, bits_at(self.dtype, element, 0)),
+            None => Scalar::zero(self.dtype),
+        }
     }
 
     /// Returns the first element outside the layout that a run changed.

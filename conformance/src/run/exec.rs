@@ -6,12 +6,12 @@ use super::fault::Fault;
 use crate::case::{Case, LayoutKind};
 use crate::cells::Cell;
 use crate::family::COPY2D;
-use isobit_hal::{BackendDevice, BackendStorage, Copy2d, ErrorKind, Layout, Op, Shape, Src};
+use isobit_hal::{BackendDevice, BackendStorage, Copy2d, ErrorKind, Op, Shape, Src};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The operands of a case.
 pub struct Operands {
-    /// `None` for an input that is the destination itself.
+    /// `None` for an input that is the destination itself. The buffer of a scalar has one element.
     pub inputs: Vec<Option<Buffer>>,
     pub dst: Buffer,
 }
@@ -24,6 +24,11 @@ impl Operands {
             inputs.map(|(i, input)| input.layout.as_ref().map(|r| buffer(i, r, Some(&input.values)))).collect();
         let in_place = case.inputs.iter().find(|i| i.layout.is_none()).map(|i| &i.values);
         Self { inputs, dst: buffer(case.inputs.len(), &case.dst, in_place) }
+    }
+
+    /// Returns the inputs that are not the destination itself, with their numbers.
+    fn inputs(&self) -> impl Iterator<Item = (usize, &Buffer)> {
+        self.inputs.iter().enumerate().filter_map(|(input, buffer)| Some((input, buffer.as_ref()?)))
     }
 }
 
@@ -68,16 +73,20 @@ pub fn call<D: BackendDevice>(
 ) -> Result<Outcome, Fault> {
     let run = || -> Result<_, isobit_hal::Error> {
         let mut uploaded = Vec::with_capacity(on.inputs.len());
-        for buffer in on.inputs.iter().flatten() {
+        for (_, buffer) in on.inputs().filter(|(input, _)| !case.inputs[*input].scalar) {
             let bytes = buffer.bytes(poison);
             let storage = device.storage_from_bytes(buffer.dtype, &bytes[buffer.range(form)])?;
             uploaded.push((storage, bytes, buffer));
         }
         let before = on.dst.bytes(poison);
         let mut dst = destination(device, &on.dst, &before, form)?;
-        let mut stored = uploaded.iter().map(|(s, _, b)| (s, &b.placed(form).layout));
-        let operands: Vec<Option<(&D::Storage, &Layout)>> =
-            on.inputs.iter().map(|b| b.as_ref().and_then(|_| stored.next())).collect();
+        let mut stored = uploaded.iter().map(|(s, _, b)| Src::Storage(s, &b.placed(form).layout));
+        let mut operand = |(input, buffer): (usize, &Option<Buffer>)| match buffer {
+            None => Src::InPlace,
+            Some(buffer) if case.inputs[input].scalar => Src::Scalar(buffer.first()),
+            Some(_) => stored.next().expect("every tensor was uploaded"),
+        };
+        let operands: Vec<Src<'_, D::Storage>> = on.inputs.iter().enumerate().map(&mut operand).collect();
         let called = dispatch(case, cell, on, form, &operands, &mut dst).and_then(|()| device.synchronize());
         let out_of_range = matches!(&called, Err(e) if e.kind() == ErrorKind::IndexOutOfRange);
         if !out_of_range {
@@ -130,25 +139,22 @@ fn dispatch<S: BackendStorage>(
     cell: &Cell,
     on: &Operands,
     form: Form,
-    operands: &[Option<(&S, &Layout)>],
+    operands: &[Src<'_, S>],
     dst: &mut S,
 ) -> isobit_hal::Result<()> {
     let layout = &on.dst.placed(form).layout;
     let op = case.op(cell);
     match *operands {
-        [Some((src, sl))] if cell.operation.name() == COPY2D => {
+        [Src::Storage(src, sl)] if cell.operation.name() == COPY2D => {
             let rows = Copy2d::new(case.shape[0], case.shape[1])
                 .with_strides(sl.stride()[0], layout.stride()[0])
                 .with_offsets(sl.start_offset(), layout.start_offset());
             src.copy2d(dst, rows)
         }
         // Uses the form that candle users know, if the destination is contiguous.
-        [Some((src, sl))] if op == Op::Copy && case.dst.kind() == LayoutKind::Contiguous => {
+        [Src::Storage(src, sl)] if op == Op::Copy && case.dst.kind() == LayoutKind::Contiguous => {
             src.copy_strided_src(dst, layout.start_offset(), sl)
         }
-        _ => {
-            let inputs: Vec<Src<'_, S>> = operands.iter().map(|o| o.map_or(Src::InPlace, Src::from)).collect();
-            S::apply_into(&op, &inputs, dst, layout)
-        }
+        _ => S::apply_into(&op, operands, dst, layout),
     }
 }

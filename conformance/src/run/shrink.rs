@@ -65,7 +65,11 @@ fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
         c.dst = LayoutSpec::contiguous(0);
         c.inputs = values
             .into_iter()
-            .map(|bits| Input { layout: Some(LayoutSpec::contiguous(0)), values: Values::Bits(vec![bits]) })
+            .zip(&case.inputs)
+            .map(|(bits, input)| {
+                let scalar = input.scalar;
+                Input { scalar, ..Input::new(Some(LayoutSpec::contiguous(0)), Values::Bits(vec![bits])) }
+            })
             .collect();
     });
 }
@@ -74,18 +78,29 @@ fn layouts(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
     let rank = |operand| case.operand_dims(cell, operand).len();
     let plain = |operand| LayoutSpec::contiguous(rank(operand));
     let last = case.inputs.len();
+    // A scalar keeps its layout, which repeats its value.
+    let set_plain = |i: usize, input: &mut Input| {
+        if !input.scalar {
+            input.layout = Some(plain(i));
+        }
+    };
     push(out, case, |c| {
-        c.inputs.iter_mut().enumerate().for_each(|(i, input)| input.layout = Some(plain(i)));
+        c.inputs.iter_mut().for_each(|input| input.scalar = false);
+        c.inputs.iter_mut().enumerate().for_each(|(i, input)| set_plain(i, input));
         c.dst = plain(last);
     });
     for i in 0..last {
-        push(out, case, |c| c.inputs[i].layout = Some(plain(i)));
+        push(out, case, |c| c.inputs[i].scalar = false);
+        push(out, case, |c| set_plain(i, &mut c.inputs[i]));
     }
     push(out, case, |c| c.dst = plain(last));
     for operand in 0..=last {
         for d in 0..rank(operand) {
             let spec = |c: &mut Case, change: fn(&mut crate::case::Dim)| {
-                let spec = if operand == last { Some(&mut c.dst) } else { c.inputs[operand].layout.as_mut() };
+                let spec = match c.inputs.get_mut(operand) {
+                    None => Some(&mut c.dst),
+                    Some(input) => input.layout.as_mut().filter(|_| !input.scalar),
+                };
                 spec.into_iter().for_each(|r| change(&mut r.0[d]));
             };
             push(out, case, |c| spec(c, |d| d.step = 1));

@@ -128,7 +128,7 @@ fn index<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let src = vector(case, n, DType::F32)?;
     let ids = case.device.storage_from_slice(&[0u32, n as u32, 0])?;
     let (l, il) = (Layout::contiguous([n]), Layout::contiguous([3]));
-    let selected = src.index_select(&ids, &l, &il, 0);
+    let selected = src.index_select(&l, &ids, &il, 0);
     let e = fails(found(case, selected), ErrorKind::IndexOutOfRange, &[&n.to_string()])?;
     context(&e, "index_select", 0)?;
     case.device.synchronize()?;
@@ -140,7 +140,7 @@ fn indices<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let src = vector(case, 5, DType::I32)?;
     let ids = case.device.storage_from_slice(&[7u32, 0])?;
     let (l, il) = (Layout::contiguous([5]), Layout::contiguous([2]));
-    let called = [src.index_select(&ids, &l, &il, 0).map(drop), src.gather(&l, &ids, &il, 0).map(drop)];
+    let called = [src.index_select(&l, &ids, &il, 0).map(drop), src.gather(&l, &ids, &il, 0).map(drop)];
     let mut errors: Vec<Error> = called.into_iter().filter_map(Result::err).collect();
     while let Err(e) = case.device.synchronize() {
         errors.push(e);

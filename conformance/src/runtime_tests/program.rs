@@ -5,8 +5,8 @@ use super::case::Case;
 use super::mirror::{Form, Mirror};
 use super::step::Step;
 use isobit_hal::{
-    Affine, BackendDevice, BinaryOp, CmpOp, CumSum, DType, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp,
-    Scalar, Sort, UnaryOp, WithDType, bf16, f16,
+    Affine, BackendDevice, BinaryOp, CmpOp, DType, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp, Scalar,
+    Scan, Sort, UnaryOp, WithDType, bf16, f16,
 };
 
 /// The steps that a program may contain.
@@ -41,7 +41,7 @@ enum Draft {
     Reduce,
     Matmul,
     Softmax,
-    CumSum,
+    Scan,
     Sort,
     IndexSelect,
     ScatterAdd,
@@ -61,7 +61,7 @@ const ALL: [Draft; 16] = [
     D::Reduce,
     D::Matmul,
     D::Softmax,
-    D::CumSum,
+    D::Scan,
     D::Sort,
     D::IndexSelect,
     D::ScatterAdd,
@@ -85,7 +85,7 @@ impl Draft {
     }
 
     fn needs_workspace(self) -> bool {
-        matches!(self, D::Reduce | D::Matmul | D::Softmax | D::CumSum | D::Sort | D::ScatterAdd)
+        matches!(self, D::Reduce | D::Matmul | D::Softmax | D::Scan | D::Sort | D::ScatterAdd)
     }
 }
 
@@ -218,7 +218,7 @@ fn attempt<B: BackendDevice>(
             (op, vec![other(case)?, operand_of(case, form, dst, dtype, form.side)?])
         }
         D::Softmax => (Op::Softmax, vec![other(case)?]),
-        D::CumSum => (Op::CumSum(CumSum::new(case.between(0, 1))), vec![other(case)?]),
+        D::Scan => (Op::Scan(Scan::cumsum(case.between(0, 1))), vec![other(case)?]),
         D::Sort => (Op::Sort(Sort::ascending()), vec![other(case)?]),
         D::IndexSelect => {
             let ids = Layout::contiguous([form.side]);

@@ -1,7 +1,7 @@
 //! What a user chooses on the command line: the device, the numerics and the dtype; and what a
 //! program says in the end.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use isobit::{AnyDevice, DType, Numerics};
 use std::process::ExitCode;
@@ -63,12 +63,6 @@ pub fn exit_code(outcome: Result<ExitCode>) -> ExitCode {
 /// # Errors
 /// Fails if there is no such device, or with the errors of the driver.
 pub fn open(name: &str, numerics: Numerics) -> Result<AnyDevice> {
-    let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-    let number = ordinal.parse().with_context(|| format!("`{ordinal}` is not a device number"))?;
-    Ok(match driver {
-        "cuda" => AnyDevice::new_cuda_with(number, numerics)?,
-        "rocm" => AnyDevice::new_rocm_with(number, numerics)?,
-        "cpu" => AnyDevice::open(name)?,
-        _ => bail!("unknown device; examples are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"),
-    })
+    AnyDevice::open_with(name, numerics)
+        .with_context(|| format!("`{name}` does not open; examples are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"))
 }

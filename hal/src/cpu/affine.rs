@@ -1,11 +1,12 @@
-//! The elementwise operations with parameters: `affine`, `clamp`, `powf` and `elu`.
+//! The elementwise operations with parameters: `affine`, `clamp`, `powf`, `elu`, `leaky_relu` and
+//! `celu`.
 
 use super::CpuStorage;
-use super::compute::Compute;
+use super::compute::{Compute, FloatCompute};
 use super::element::Element;
 use super::math_dispatch::Recipes;
-use super::walk::{Each, Function, dispatch_compute, dispatch_recipes, map};
-use crate::{Affine, Clamp, Elu, Layout, Powf, Src};
+use super::walk::{Each, Function, dispatch_compute, dispatch_float_compute, dispatch_recipes, map};
+use crate::{Affine, Celu, Clamp, Elu, Layout, LeakyRelu, Powf, Src};
 
 #[derive(Clone, Copy)]
 struct MulAdd<C> {
@@ -33,6 +34,18 @@ impl<C: Compute> Function<1, C, C> for Between<C> {
     }
 }
 
+#[derive(Clone, Copy)]
+struct Leaky<C> {
+    slope: C,
+}
+
+impl<C: FloatCompute> Function<1, C, C> for Leaky<C> {
+    #[inline(always)]
+    fn call(self, [x]: [C; 1]) -> C {
+        if x > C::ZERO { x } else { x.mul(self.slope) }
+    }
+}
+
 /// Defines a function of an element and one parameter that follows the dtype's recipe.
 macro_rules! with_parameter {
     ($name:ident, $recipe:ident) => {
@@ -55,6 +68,7 @@ macro_rules! with_parameter {
 }
 with_parameter!(Power, pow);
 with_parameter!(ExpLinear, elu);
+with_parameter!(ContinuousExpLinear, celu);
 
 pub(super) fn affine(op: Affine, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
     dispatch_compute!(dst.dtype(), C => {
@@ -81,5 +95,19 @@ pub(super) fn elu(op: Elu, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_l
     dispatch_recipes!(dst.dtype(), R => {
         type C = <R as Element>::Compute;
         map(&Each::<_, C, C>::value(ExpLinear::<R>(C::from_parameter(op.alpha))), [src], dst, dst_layout);
+    });
+}
+
+pub(super) fn leaky_relu(op: LeakyRelu, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
+    dispatch_float_compute!(dst.dtype(), C => {
+        let f = Leaky { slope: C::from_parameter(op.negative_slope) };
+        map(&Each::<_, C, C>::value(f), [src], dst, dst_layout);
+    });
+}
+
+pub(super) fn celu(op: Celu, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
+    dispatch_recipes!(dst.dtype(), R => {
+        type C = <R as Element>::Compute;
+        map(&Each::<_, C, C>::value(ContinuousExpLinear::<R>(C::from_parameter(op.alpha))), [src], dst, dst_layout);
     });
 }

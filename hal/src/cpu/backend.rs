@@ -2,8 +2,8 @@
 //! module of its family.
 
 use super::{
-    CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compare, conv, copy, fill, indexing,
-    matmul, norm, pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary, upsample,
+    CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compare, conv, copy, fill, index_map,
+    indexing, matmul, norm, pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -53,15 +53,18 @@ impl BackendStorage for CpuStorage {
             Op::Affine(op) => affine::affine(*op, inputs[0], dst, dl),
             Op::Powf(op) => affine::powf(*op, inputs[0], dst, dl),
             Op::Elu(op) => affine::elu(*op, inputs[0], dst, dl),
+            Op::LeakyRelu(op) => affine::leaky_relu(*op, inputs[0], dst, dl),
+            Op::Celu(op) => affine::celu(*op, inputs[0], dst, dl),
             Op::Clamp(op) => affine::clamp(*op, inputs[0], dst, dl),
             Op::Unary(op) => unary::unary(*op, inputs[0], dst, dl),
             Op::Binary(op) => binary::binary(*op, [inputs[0], inputs[1]], dst, dl),
             Op::Cmp(op) => compare::compare(*op, [inputs[0], inputs[1]], dst, dl),
+            Op::Predicate(op) => compare::predicate(*op, inputs[0], dst, dl),
             Op::WhereCond => select::where_cond([inputs[0], inputs[1], inputs[2]], dst, dl),
             Op::AddActivation(op) => bias_activation::add_activation(*op, [inputs[0], inputs[1]], dst, dl),
             Op::Triangle(op) => triangle::triangle(*op, inputs[0], dst, dl),
             Op::Reduce(op) => reduce::reduce(op, stored(0).0, stored(0).1, dst, dl),
-            Op::CumSum(op) => scan::cumsum(*op, stored(0), dst, dl),
+            Op::Scan(op) => scan::scan(*op, stored(0), dst, dl),
             Op::Matmul(op) => matmul::matmul(*op, stored(0), stored(1), dst, dl),
             Op::Softmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
@@ -88,6 +91,11 @@ impl BackendStorage for CpuStorage {
             Op::MaxPool2d(op) => pooling::max_pool2d(op, stored(0), dst, dl),
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) => upsample::nearest(op, stored(0), dst, dl),
             Op::UpsampleBilinear2d(op) => upsample::bilinear(op, stored(0), dst, dl),
+            Op::Flip(op) => index_map::flip(op, stored(0), dst, dl),
+            Op::Roll(op) => index_map::roll(op, stored(0), dst, dl),
+            Op::Pad(op) => index_map::pad(op, stored(0), dst, dl),
+            Op::Repeat(op) => index_map::repeat(op, stored(0), dst, dl),
+            Op::Concat(op) => return index_map::concat(*op, stored, dst, dl),
             Op::RandUniform(op) => random::uniform(op, dst, dl),
             Op::RandNormal(op) => random::normal(op, dst, dl),
             Op::Quantize(format) => quantized::quantize(*format, stored(0), dst, dl),

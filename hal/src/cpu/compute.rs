@@ -9,6 +9,8 @@ pub(super) trait Compute: bytemuck::Pod + PartialOrd + Debug + Send + Sync + 'st
     const ONE: Self;
     /// The lower bound of all values.
     const BOTTOM: Self;
+    /// The upper bound of all values.
+    const TOP: Self;
 
     /// Converts a parameter: rounds to nearest even for floats; truncates and saturates for
     /// integers, with NaN giving 0.
@@ -22,11 +24,17 @@ pub(super) trait Compute: bytemuck::Pod + PartialOrd + Debug + Send + Sync + 'st
     fn floor(self) -> Self;
     fn round(self) -> Self;
     fn trunc(self) -> Self;
+    /// Rounds to the nearest integer, halves to even.
+    fn round_even(self) -> Self;
     fn add(self, rhs: Self) -> Self;
     fn sub(self, rhs: Self) -> Self;
     fn mul(self, rhs: Self) -> Self;
     fn div(self, rhs: Self) -> Self;
     fn rem(self, rhs: Self) -> Self;
+    /// Returns the quotient rounded down.
+    fn floor_div(self, rhs: Self) -> Self;
+    /// Returns the remainder of that quotient, which has the sign of `rhs`.
+    fn floor_mod(self, rhs: Self) -> Self;
     fn maximum(self, rhs: Self) -> Self;
     fn minimum(self, rhs: Self) -> Self;
     /// Returns `self * factor + summand`: one fma for floats, wrapping for integers.
@@ -47,6 +55,7 @@ macro_rules! integers {
             const ZERO: Self = 0;
             const ONE: Self = 1;
             const BOTTOM: Self = $ty::MIN;
+            const TOP: Self = $ty::MAX;
 
             #[inline(always)]
             fn from_parameter(v: f64) -> Self { v as $ty }
@@ -69,6 +78,8 @@ macro_rules! integers {
             #[inline(always)]
             fn trunc(self) -> Self { self }
             #[inline(always)]
+            fn round_even(self) -> Self { self }
+            #[inline(always)]
             fn add(self, rhs: Self) -> Self { self.wrapping_add(rhs) }
             #[inline(always)]
             fn sub(self, rhs: Self) -> Self { self.wrapping_sub(rhs) }
@@ -78,6 +89,26 @@ macro_rules! integers {
             fn div(self, rhs: Self) -> Self { if rhs == 0 { 0 } else { self.wrapping_div(rhs) } }
             #[inline(always)]
             fn rem(self, rhs: Self) -> Self { if rhs == 0 { 0 } else { self.wrapping_rem(rhs) } }
+            #[inline(always)]
+            #[allow(unused_comparisons, reason = "the unsigned dtypes")]
+            fn floor_div(self, rhs: Self) -> Self {
+                if rhs == 0 {
+                    return 0;
+                }
+                let (quotient, rest) = (self.wrapping_div(rhs), self.wrapping_rem(rhs));
+                let rounds_up = if rhs < 0 { rest > 0 } else { rest < 0 };
+                quotient.wrapping_sub(rounds_up.into())
+            }
+            #[inline(always)]
+            #[allow(unused_comparisons, reason = "the unsigned dtypes")]
+            fn floor_mod(self, rhs: Self) -> Self {
+                if rhs == 0 {
+                    return 0;
+                }
+                let rest = self.wrapping_rem(rhs);
+                let of_other_sign = if rhs < 0 { rest > 0 } else { rest < 0 };
+                if of_other_sign { rest.wrapping_add(rhs) } else { rest }
+            }
             #[inline(always)]
             fn maximum(self, rhs: Self) -> Self { self.max(rhs) }
             #[inline(always)]
@@ -97,6 +128,7 @@ macro_rules! floats {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const BOTTOM: Self = $ty::NEG_INFINITY;
+            const TOP: Self = $ty::INFINITY;
 
             #[inline(always)]
             fn from_parameter(v: f64) -> Self { v as $ty }
@@ -122,6 +154,8 @@ macro_rules! floats {
             #[inline(always)]
             fn trunc(self) -> Self { self.trunc() }
             #[inline(always)]
+            fn round_even(self) -> Self { self.round_ties_even() }
+            #[inline(always)]
             fn add(self, rhs: Self) -> Self { self + rhs }
             #[inline(always)]
             fn sub(self, rhs: Self) -> Self { self - rhs }
@@ -131,6 +165,26 @@ macro_rules! floats {
             fn div(self, rhs: Self) -> Self { self / rhs }
             #[inline(always)]
             fn rem(self, rhs: Self) -> Self { self % rhs }
+            #[inline(always)]
+            fn floor_div(self, rhs: Self) -> Self {
+                if self.is_infinite() {
+                    return $ty::NAN;
+                }
+                let opposed = self != 0.0 && self.is_sign_negative() != rhs.is_sign_negative();
+                if rhs.is_infinite() && opposed && !self.is_nan() {
+                    return -1.0;
+                }
+                let quotient = self / rhs;
+                let rest = (-quotient).mul_add(rhs, self);
+                let is_lifted = if rhs < 0.0 { rest > 0.0 } else { rest < 0.0 };
+                if is_lifted && quotient.floor() == quotient { quotient - 1.0 } else { quotient.floor() }
+            }
+            #[inline(always)]
+            fn floor_mod(self, rhs: Self) -> Self {
+                let rest = self % rhs;
+                let of_other_sign = if rhs < 0.0 { rest > 0.0 } else { rest < 0.0 };
+                if rest == 0.0 { (0.0 as $ty).copysign(rhs) } else if of_other_sign { rest + rhs } else { rest }
+            }
             #[inline(always)]
             fn maximum(self, rhs: Self) -> Self {
                 let on_tie = if self.is_sign_negative() { rhs } else { self };
@@ -159,15 +213,44 @@ macro_rules! floats {
 }
 floats! { f32 f64 }
 
-/// Raises an integer to an integer power modulo 2^bits; a negative exponent gives the integer part
-/// of the real result.
-pub(super) trait IntegerPow: Compute {
+/// An integer compute type.
+pub(super) trait IntCompute: Compute {
+    /// Raises to an integer power modulo 2^bits; a negative exponent gives the integer part of the
+    /// real result.
     fn pow(self, exponent: Self) -> Self;
+    fn bitwise_not(self) -> Self;
+    fn bitwise_and(self, rhs: Self) -> Self;
+    fn bitwise_or(self, rhs: Self) -> Self;
+    fn bitwise_xor(self, rhs: Self) -> Self;
+    /// Shifts by an amount that counts as unsigned, and may exceed the number of bits.
+    fn left_shift(self, amount: Self) -> Self;
+    /// The same to the right; a signed integer keeps its sign.
+    fn right_shift(self, amount: Self) -> Self;
 }
 
-macro_rules! integer_pow {
+macro_rules! int_compute {
     ($($ty:ident)*) => {$(
-        impl IntegerPow for $ty {
+        impl IntCompute for $ty {
+            #[inline(always)]
+            fn bitwise_not(self) -> Self { !self }
+            #[inline(always)]
+            fn bitwise_and(self, rhs: Self) -> Self { self & rhs }
+            #[inline(always)]
+            fn bitwise_or(self, rhs: Self) -> Self { self | rhs }
+            #[inline(always)]
+            fn bitwise_xor(self, rhs: Self) -> Self { self ^ rhs }
+            #[inline(always)]
+            fn left_shift(self, amount: Self) -> Self {
+                // A negative amount is a large one.
+                u32::try_from(amount).ok().and_then(|amount| self.checked_shl(amount)).unwrap_or(0)
+            }
+            #[inline(always)]
+            fn right_shift(self, amount: Self) -> Self {
+                let shifted = u32::try_from(amount).ok().and_then(|amount| self.checked_shr(amount));
+                let sign = self >> ($ty::BITS - 1);
+                let beyond = if $ty::MIN == 0 { 0 } else { sign };
+                shifted.unwrap_or(beyond)
+            }
             #[inline(always)]
             fn pow(self, exponent: Self) -> Self {
                 if exponent < 0 as $ty {
@@ -193,7 +276,7 @@ macro_rules! integer_pow {
         }
     )*};
 }
-integer_pow! { u8 i8 u32 i16 i32 i64 }
+int_compute! { u8 i8 u32 i16 i32 i64 }
 
 /// Conversion that rounds once, as `docs/numerics.md` section 4 defines it; Rust's `as` follows
 /// that rule.

@@ -77,6 +77,10 @@ impl BackendDevice for CpuDevice {
         CpuStorage::from_bytes(dtype, bytes)
     }
 
+    fn storage_from_cpu_storage_owned(&self, storage: CpuStorage) -> Result<CpuStorage> {
+        Ok(storage)
+    }
+
     fn random_state(&self) -> Option<&RandomState> {
         static STATE: OnceLock<RandomState> = OnceLock::new();
         Some(STATE.get_or_init(RandomState::default))

@@ -53,8 +53,9 @@ macro_rules! call_f8e4m3 {
 }
 
 recipes! {
-    [recip rsqrt exp exp2 log log2 log1p expm1 sin cos tan tanh sinh cosh asin acos atan erf gelu gelu_erf silu sigmoid]
-    [pow elu]
+    [recip rsqrt exp exp2 log log2 log1p expm1 sin cos tan tanh sinh cosh asin acos atan erf gelu gelu_erf silu sigmoid
+     asinh acosh atanh softplus mish hard_sigmoid hard_swish selu]
+    [pow elu celu atan2 hypot]
     f32 call_f32;
     f64 call_f64;
     f16 call_f16;

@@ -21,6 +21,7 @@ mod copy;
 mod device;
 mod element;
 mod fill;
+mod index_map;
 mod indexing;
 #[doc(hidden)]
 pub mod internals;

@@ -6,7 +6,7 @@
 
 use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs, parallel};
-use crate::{F8E4M3, Layout, Op, Sort, WithDType, collapse};
+use crate::{DType, F8E4M3, Layout, Op, Sort, WithDType, collapse};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
@@ -172,13 +172,27 @@ pub(super) fn values(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout)
 
 /// `argsort` and `argtopk`.
 pub(super) fn positions(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
+    match dst.dtype() {
+        DType::I64 => positions_of(op, src, dst, dl, |position| position as i64),
+        _ => positions_of(op, src, dst, dl, |position| position as u32),
+    }
+}
+
+/// Writes positions as elements of a dtype. They fit, as the row was validated to have fewer than
+/// 2^32 elements.
+fn positions_of<O: WithDType>(
+    op: &Op,
+    src: Input<'_>,
+    dst: &mut CpuStorage,
+    dl: &Layout,
+    element: impl Fn(usize) -> O + Sync,
+) {
     let to = dl.stride().last().copied().unwrap_or(1);
-    let target = Target(dst.as_mut_slice::<u32>().expect("the dtype was validated").as_mut_ptr());
+    let target = Target(dst.as_mut_slice::<O>().expect("the dtype was validated").as_mut_ptr());
     each_row(src, dl, order(op), &|_, result, found| {
         for (i, &f) in found.iter().enumerate() {
-            // SAFETY: as above; a position fits, as the row was validated to have fewer than 2^32
-            // elements.
-            unsafe { target.write(result + i * to, position(f) as u32) };
+            // SAFETY: as above.
+            unsafe { target.write(result + i * to, element(position(f))) };
         }
     });
 }

@@ -1,9 +1,11 @@
 //! Functions of one argument.
 
 use super::CpuStorage;
-use super::compute::{Compute, FloatCompute};
+use super::compute::{Compute, FloatCompute, IntCompute};
 use super::math_dispatch::Recipes;
-use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_float_compute, dispatch_recipes, map};
+use super::walk::{
+    BlockFunction, Each, Function, dispatch_compute, dispatch_float_compute, dispatch_int, dispatch_recipes, map,
+};
 use crate::{DType, Layout, Src, UnaryOp};
 use std::marker::PhantomData;
 
@@ -57,7 +59,15 @@ functions! {
         Floor(x) => x.floor();
         Round(x) => x.round();
         Trunc(x) => x.trunc();
+        RoundEven(x) => x.round_even();
         Sqrt(x) => x.sqrt();
+    }
+}
+
+functions! {
+    /// Operations on integers alone.
+    bitwise<C: IntCompute, C> {
+        BitwiseNot(x) => x.bitwise_not();
     }
 }
 
@@ -86,6 +96,14 @@ functions! {
         GeluErf(x) => R::gelu_erf(x);
         Silu(x) => R::silu(x);
         Sigmoid(x) => R::sigmoid(x);
+        Asinh(x) => R::asinh(x);
+        Acosh(x) => R::acosh(x);
+        Atanh(x) => R::atanh(x);
+        Softplus(x) => R::softplus(x);
+        Mish(x) => R::mish(x);
+        HardSigmoid(x) => R::hard_sigmoid(x);
+        HardSwish(x) => R::hard_swish(x);
+        Selu(x) => R::selu(x);
     }
 }
 
@@ -94,7 +112,8 @@ pub(super) fn function(op: UnaryOp, dtype: DType) -> &'static dyn BlockFunction<
     use UnaryOp::*;
     match op {
         Neg | Abs | Sign | Sqr | Relu => dispatch_compute!(dtype, C => any_dtype::<C>(op)),
-        Ceil | Floor | Round | Trunc | Sqrt => dispatch_float_compute!(dtype, C => roundings::<C>(op)),
+        BitwiseNot => dispatch_int!(dtype, C => bitwise::<C>(op)),
+        Ceil | Floor | Round | Trunc | RoundEven | Sqrt => dispatch_float_compute!(dtype, C => roundings::<C>(op)),
         _ => dispatch_recipes!(dtype, R => recipes::<R>(op)),
     }
 }

@@ -8,7 +8,7 @@
 use super::CpuStorage;
 use super::element::Codec;
 use super::vector::{Kernel, vectorised};
-use crate::{Dims, Layout, Src, collapse};
+use crate::{Dims, Layout, Scalar, Src, collapse};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -156,6 +156,8 @@ struct View {
     /// Whether the source is the destination itself. It is written while it is read, so it is never
     /// borrowed as a slice.
     in_place: bool,
+    /// The element of a scalar, which has no buffer, in the first bytes.
+    scalar: Option<u64>,
 }
 
 // SAFETY: a view points into a buffer that the walk borrows for longer than the view lives, and
@@ -172,7 +174,19 @@ impl View {
         }
         // An empty layout may have any offset; none of its elements is accessed.
         let base = if step == 0 { base } else { base.wrapping_add(layout.start_offset() * size) };
-        Self { base, strides, contiguous, in_place }
+        Self { base, strides, contiguous, in_place, scalar: None }
+    }
+
+    /// Creates a view of one value that is the same everywhere.
+    fn scalar(value: Scalar, dims: &[usize]) -> Self {
+        let strides = Dims::from_elem(0, dims.len());
+        let size = value.dtype().size_in_bytes();
+        let mut bytes = value.to_bits().to_le_bytes();
+        if cfg!(target_endian = "big") {
+            bytes[..size].reverse();
+        }
+        let element = u64::from_ne_bytes(bytes);
+        Self { base: std::ptr::null_mut(), strides, contiguous: false, in_place: false, scalar: Some(element) }
     }
 }
 
@@ -202,11 +216,12 @@ impl<'a, const N: usize> Walk<'a, N> {
         let size = dst.dtype().size_in_bytes();
         let base = dst.as_bytes_mut().as_mut_ptr();
         let dst = View::new(base, dst_layout, size, &dims, next(), false);
-        let srcs = std::array::from_fn(|i| match srcs[i].storage() {
-            Some((s, l)) => {
-                View::new(s.as_bytes().as_ptr().cast_mut(), l, s.dtype().size_in_bytes(), &dims, next(), false)
+        let srcs = std::array::from_fn(|i| match (srcs[i], srcs[i].storage(), next()) {
+            (Src::Scalar(value), ..) => View::scalar(value, &dims),
+            (_, Some((s, l)), strides) => {
+                View::new(s.as_bytes().as_ptr().cast_mut(), l, s.dtype().size_in_bytes(), &dims, strides, false)
             }
-            None => View::new(base, dst_layout, size, &dims, next(), true),
+            (_, None, strides) => View::new(base, dst_layout, size, &dims, strides, true),
         });
         Self { len: dst_layout.elem_count(), dims, dst, srcs, borrows: PhantomData }
     }
@@ -264,10 +279,12 @@ impl<const N: usize> Block<'_, N> {
     /// `out` must have room for these elements, and nothing else may access it.
     unsafe fn gather(&self, i: usize, size: usize, out: *mut u8) {
         let view = &self.walk.srcs[i];
+        let base = view.scalar.as_ref().map_or(view.base.cast_const(), |element| std::ptr::from_ref(element).cast());
         // SAFETY: the layout was validated to lie in the buffer. If it is the destination's own
         // layout, other threads write other blocks, whose elements are different, because the
-        // destination was validated not to overlap itself.
-        unsafe { gather_bits(size, view.base, &self.walk.dims, &view.strides, self.range.clone(), out) };
+        // destination was validated not to overlap itself. A scalar's strides are 0, and its bytes
+        // hold one element.
+        unsafe { gather_bits(size, base, &self.walk.dims, &view.strides, self.range.clone(), out) };
     }
 
     /// Returns the elements of a source; `T` must have the size of its elements.
@@ -527,7 +544,17 @@ macro_rules! dispatch_compute {
 }
 pub(super) use dispatch_compute;
 
-/// The same for float dtypes. [`crate::validate`] has rejected other dtypes.
+/// Runs an expression with a type name bound to the Rust type of an integer dtype.
+/// [`crate::validate`] has rejected other dtypes.
+macro_rules! dispatch_int {
+    ($dtype:expr, $C:ident => $body:expr) => {
+        $crate::dispatch_dtype!(@arms $dtype, $C, $body, U8 u8, I8 i8, U32 u32, I16 i16, I32 i32, I64 i64)
+    };
+}
+pub(super) use dispatch_int;
+
+/// Runs an expression with a type name bound to the compute type of a float dtype.
+/// [`crate::validate`] has rejected other dtypes.
 macro_rules! dispatch_float_compute {
     ($dtype:expr, $C:ident => $body:expr) => {
         $crate::dispatch_dtype!(@arms $dtype.compute(), $C, $body, F32 f32, F64 f64)

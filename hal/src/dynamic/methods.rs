@@ -45,6 +45,7 @@ macro_rules! __device_methods {
                 fn zeros(shape: &$crate::Shape, dtype: $crate::DType);
                 [unsafe] fn alloc_uninit(shape: &$crate::Shape, dtype: $crate::DType);
                 fn storage_from_cpu_storage(storage: &$crate::CpuStorage);
+                fn storage_from_cpu_storage_owned(storage: $crate::CpuStorage);
                 fn storage_from_bytes(dtype: $crate::DType, bytes: &[u8]);
                 [unsafe] fn storage_from_raw(ptr: u64, len: usize, dtype: $crate::DType);
                 fn rand_uniform(shape: &$crate::Shape, dtype: $crate::DType, lo: f64, up: f64);

@@ -1,6 +1,6 @@
 //! The numerics class of each operation: what is promised about the bits of its results.
 
-use super::{BinaryOp, Op, QActivations, ReduceOp, UnaryOp};
+use super::{BinaryOp, Op, QActivations, ReduceOp, ScanOp, UnaryOp};
 use crate::{DType, Numerics};
 
 /// What determines the result of an operation, and so what is promised about its bits.
@@ -125,12 +125,19 @@ impl Op {
             | Op::IndexSelect { .. }
             | Op::ScatterSet { .. }
             | Op::UpsampleNearest1d(_)
-            | Op::UpsampleNearest2d(_) => Class::Moved,
+            | Op::UpsampleNearest2d(_)
+            | Op::Flip(_)
+            | Op::Roll(_)
+            | Op::Pad(_)
+            | Op::Repeat(_)
+            | Op::Concat(_) => Class::Moved,
             Op::Cast if matches!(dtypes, [from, to] if from == to) => Class::Moved,
             Op::Cast
             | Op::Affine(_)
             | Op::Clamp(_)
+            | Op::LeakyRelu(_)
             | Op::Cmp(_)
+            | Op::Predicate(_)
             | Op::ArgSort(_)
             | Op::ArgTopK(_)
             | Op::MaxPool2d(_) => Class::Exact,
@@ -138,16 +145,28 @@ impl Op {
             Op::Binary(op) => match op {
                 BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => Class::Exact,
                 BinaryOp::Rem | BinaryOp::Maximum | BinaryOp::Minimum => Class::Exact,
-                BinaryOp::Pow => defined_if(float),
+                BinaryOp::FloorMod | BinaryOp::NextAfter => Class::Exact,
+                BinaryOp::BitwiseAnd | BinaryOp::BitwiseOr | BinaryOp::BitwiseXor => Class::Exact,
+                BinaryOp::BitwiseLeftShift | BinaryOp::BitwiseRightShift => Class::Exact,
+                BinaryOp::Pow | BinaryOp::FloorDiv => defined_if(float),
+                BinaryOp::Atan2 | BinaryOp::Hypot => Class::Defined,
             },
             Op::AddActivation(op) => defined_if(!op.unary().is_exact()),
             Op::Reduce(r) => match r.op {
                 ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => defined_if(float),
+                ReduceOp::L1Norm | ReduceOp::L2Norm | ReduceOp::LogSumExp => defined_if(float),
+                ReduceOp::Var | ReduceOp::Std => defined_if(float),
                 ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => Class::Exact,
+                ReduceOp::MaxNorm | ReduceOp::Any | ReduceOp::All => Class::Exact,
             },
-            Op::CumSum(_) | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => defined_if(float),
+            Op::Scan(s) => match s.op {
+                ScanOp::Sum | ScanOp::Prod => defined_if(float),
+                ScanOp::Min | ScanOp::Max => Class::Exact,
+            },
+            Op::ScatterAdd { .. } | Op::IndexAdd { .. } => defined_if(float),
             Op::Powf(_)
             | Op::Elu(_)
+            | Op::Celu(_)
             | Op::Matmul(_)
             | Op::Softmax
             | Op::LogSoftmax

@@ -1,7 +1,7 @@
 //! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
-use super::{Attention, Op, ReduceOp};
+use super::{Attention, Op, Pad, PadMode};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The number of operands of an operation (including the destination), a description of the dtypes
@@ -30,6 +30,10 @@ fn floats(operands: usize, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, "floats of one dtype", equal(ds) && ds.iter().all(|d| d.is_float()))
 }
 
+fn ints(operands: usize, ds: &[DType]) -> DtypeRule {
+    DtypeRule::new(operands, "integers of one dtype", equal(ds) && ds.iter().all(|d| d.is_int()))
+}
+
 /// The floats that every vendor library computes with, which excludes f8e4m3.
 fn wide_floats(operands: usize, ds: &[DType]) -> DtypeRule {
     let wide = |d: &DType| matches!(d, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
@@ -51,8 +55,16 @@ fn attention(p: &Attention, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, what, ds.iter().enumerate().all(fits))
 }
 
-fn is_index(dtype: DType) -> bool {
+fn positions(ds: &[DType]) -> DtypeRule {
+    DtypeRule::new(2, "a destination of u32 or i64", matches!(ds.last(), Some(DType::U32 | DType::I64)))
+}
+
+fn is_condition(dtype: DType) -> bool {
     matches!(dtype, DType::U8 | DType::U32 | DType::I64)
+}
+
+fn is_id(dtype: DType) -> bool {
+    matches!(dtype, DType::U8 | DType::U32 | DType::I32 | DType::I64)
 }
 
 impl Op {
@@ -64,20 +76,30 @@ impl Op {
             | Op::Affine(_)
             | Op::Clamp(_)
             | Op::Triangle(_)
-            | Op::CumSum(_)
+            | Op::Scan(_)
             | Op::Sort(_)
             | Op::TopK(_)
             | Op::MaxPool2d(_)
             | Op::UpsampleNearest1d(_)
-            | Op::UpsampleNearest2d(_) => any(2, ds),
+            | Op::UpsampleNearest2d(_)
+            | Op::Flip(_)
+            | Op::Roll(_)
+            | Op::Pad(_)
+            | Op::Repeat(_) => any(2, ds),
+            Op::Concat(p) => any(p.inputs.saturating_add(1), ds),
+            Op::Unary(u) if u.is_int_only() => ints(2, ds),
             Op::Unary(u) if !u.is_float_only() => any(2, ds),
             Op::Powf(_)
             | Op::Elu(_)
+            | Op::LeakyRelu(_)
+            | Op::Celu(_)
             | Op::Unary(_)
             | Op::Softmax
             | Op::LogSoftmax
             | Op::AvgPool2d(_)
             | Op::UpsampleBilinear2d(_) => floats(2, ds),
+            Op::Binary(b) if b.is_int_only() => ints(3, ds),
+            Op::Binary(b) if b.is_float_only() => floats(3, ds),
             Op::Binary(_) => any(3, ds),
             Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => floats(3, ds),
             Op::LayerNorm { .. } | Op::Rope(_) => floats(4, ds),
@@ -89,21 +111,28 @@ impl Op {
                 let holds = matches!(ds, [a, b, DType::U8] if a == b);
                 DtypeRule::new(3, "two operands of one dtype and a u8 destination", holds)
             }
+            Op::Predicate(p) => {
+                let of = |src: DType| src.is_float() || !p.is_float_only();
+                let holds = matches!(ds, [src, DType::U8] if of(*src));
+                let what = if p.is_float_only() { "floats and a u8 destination" } else { "a u8 destination" };
+                DtypeRule::new(2, what, holds)
+            }
             Op::WhereCond => {
-                let holds = matches!(ds, [cond, values @ ..] if is_index(*cond) && equal(values));
+                let holds = matches!(ds, [cond, values @ ..] if is_condition(*cond) && equal(values));
                 DtypeRule::new(4, "a condition of u8, u32 or i64 and values of one dtype", holds)
             }
             Op::Reduce(r) if r.op.is_arg() => DtypeRule::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
-            Op::Reduce(r) if r.op == ReduceOp::Mean => floats(2, ds),
+            Op::Reduce(r) if r.op.is_logical() => DtypeRule::new(2, "a u8 destination", ds.last() == Some(&DType::U8)),
+            Op::Reduce(r) if r.op.is_float_only() => floats(2, ds),
             Op::Reduce(_) => any(2, ds),
-            Op::ArgSort(_) | Op::ArgTopK(_) => DtypeRule::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
+            Op::ArgSort(_) | Op::ArgTopK(_) => positions(ds),
             Op::Gather { .. } | Op::IndexSelect { .. } => {
-                let holds = matches!(ds, [src, ids, dst] if src == dst && is_index(*ids));
-                DtypeRule::new(3, "ids of u8, u32 or i64 and values of one dtype", holds)
+                let holds = matches!(ds, [src, ids, dst] if src == dst && is_id(*ids));
+                DtypeRule::new(3, "ids of u8, u32, i32 or i64 and values of one dtype", holds)
             }
             Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
-                let holds = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_index(*ids));
-                DtypeRule::new(4, "ids of u8, u32 or i64 and values of one dtype", holds)
+                let holds = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_id(*ids));
+                DtypeRule::new(4, "ids of u8, u32, i32 or i64 and values of one dtype", holds)
             }
             Op::Quantize(_) => {
                 let holds = matches!(ds, [src, DType::U8] if is_activation(*src));
@@ -147,7 +176,11 @@ impl Op {
                 format!("{} has {operands} operands, but {} dtypes were given", self.name(), dtypes.len()),
             ));
         }
-        if let (Op::Fill(value), [dst]) = (self, dtypes)
+        let value = match self {
+            Op::Fill(value) | Op::Pad(Pad { mode: PadMode::Constant(value), .. }) => Some(value),
+            _ => None,
+        };
+        if let (Some(value), Some(dst)) = (value, dtypes.last())
             && value.dtype() != *dst
         {
             let message =

@@ -5,9 +5,10 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, Affine, Attention, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, CumSum,
-    Elu, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp,
-    RopeForm, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    Activation, Affine, Attention, BinaryOp, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
+    ConvTranspose2d, Elu, Flip, GgmlDType, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf, Predicate, QActivations,
+    QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, Sort, TopK, Triangle,
+    UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -53,7 +54,7 @@ families! {
     Unary "unary"
     /// Elementwise functions of two arguments.
     Binary "binary"
-    /// Elementwise comparisons.
+    /// Elementwise comparisons and tests.
     Compare "compare"
     /// Elementwise selection by a condition.
     Select "select"
@@ -65,7 +66,7 @@ families! {
     Matmul "matmul"
     /// Upper and lower triangles of matrices.
     Triangle "triangle"
-    /// Cumulative sums.
+    /// Running sums, products, minima and maxima.
     Scan "scan"
     /// Softmax and normalizations along the last dimension.
     Norm "norm"
@@ -83,6 +84,8 @@ families! {
     Pooling "pooling"
     /// Upsampling of images.
     Upsample "upsample"
+    /// Moving elements by a map of their indices: flips, rolls, padding, repetition, concatenation.
+    IndexMap "index_map"
     /// Random numbers.
     Random "random"
     /// Quantization to blocks, and products with quantized matrices.
@@ -108,16 +111,21 @@ impl Family {
                 Op::Clamp(Clamp::new(0.0, 1.0)),
                 Op::Powf(Powf::new(1.0)),
                 Op::Elu(Elu::new(1.0)),
+                Op::LeakyRelu(LeakyRelu::new(0.01)),
+                Op::Celu(Celu::new(1.0)),
             ],
             Family::Unary => UnaryOp::ALL.iter().map(|&op| Op::Unary(op)).collect(),
             Family::Binary => BinaryOp::ALL.iter().map(|&op| Op::Binary(op)).collect(),
-            Family::Compare => CmpOp::ALL.iter().map(|&op| Op::Cmp(op)).collect(),
+            Family::Compare => {
+                let comparisons = CmpOp::ALL.iter().map(|&op| Op::Cmp(op));
+                comparisons.chain(Predicate::ALL.iter().map(|&op| Op::Predicate(op))).collect()
+            }
             Family::Select => vec![Op::WhereCond],
             Family::BiasActivation => Activation::ALL.iter().map(|&op| Op::AddActivation(op)).collect(),
             Family::Reduce => ReduceOp::ALL.iter().map(|&op| Op::Reduce(Reduce::new(op, &[0]))).collect(),
             Family::Matmul => vec![Op::Matmul(Matmul::default())],
             Family::Triangle => vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))],
-            Family::Scan => vec![Op::CumSum(CumSum::new(0))],
+            Family::Scan => ScanOp::ALL.iter().map(|&op| Op::Scan(Scan::new(op, 0))).collect(),
             Family::Norm => {
                 let eps = 1e-5;
                 vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps }, Op::LayerNorm { eps }, Op::SkipLayerNorm { eps }]
@@ -150,6 +158,13 @@ impl Family {
                 Op::UpsampleNearest2d(UpsampleNearest2d::new([1, 1])),
                 Op::UpsampleBilinear2d(UpsampleBilinear2d::new([1, 1])),
             ],
+            Family::IndexMap => vec![
+                Op::Flip(Flip::new(&[0])),
+                Op::Roll(Roll::new(&[1], &[0])),
+                Op::Pad(Pad::new(&[0], &[0], PadMode::Reflect)),
+                Op::Repeat(Repeat::new(&[1])),
+                Op::Concat(Concat::new(0, 5)),
+            ],
             Family::Random => {
                 vec![Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))]
             }
@@ -179,16 +194,16 @@ impl Op {
             Op::Fill(_) => Family::Fill,
             Op::Copy => Family::Copy,
             Op::Cast => Family::Cast,
-            Op::Affine(_) | Op::Powf(_) | Op::Elu(_) | Op::Clamp(_) => Family::Affine,
+            Op::Affine(_) | Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) | Op::Clamp(_) => Family::Affine,
             Op::Unary(_) => Family::Unary,
             Op::Binary(_) => Family::Binary,
-            Op::Cmp(_) => Family::Compare,
+            Op::Cmp(_) | Op::Predicate(_) => Family::Compare,
             Op::WhereCond => Family::Select,
             Op::AddActivation(_) => Family::BiasActivation,
             Op::Reduce(_) => Family::Reduce,
             Op::Matmul(_) => Family::Matmul,
             Op::Triangle(_) => Family::Triangle,
-            Op::CumSum(_) => Family::Scan,
+            Op::Scan(_) => Family::Scan,
             Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } | Op::SkipLayerNorm { .. } => {
                 Family::Norm
             }
@@ -203,6 +218,7 @@ impl Op {
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => Family::Conv,
             Op::AvgPool2d(_) | Op::MaxPool2d(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
+            Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
             Op::RandUniform(_) | Op::RandNormal(_) => Family::Random,
             Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => Family::Quantized,
         }

@@ -1,5 +1,6 @@
 //! Enums of functions that take the same parameters and differ only in their name.
 
+use crate::DType;
 use std::fmt;
 
 macro_rules! named_ops {
@@ -33,8 +34,8 @@ macro_rules! named_ops {
 }
 
 named_ops! {
-    /// Functions of one argument. Those marked *Floats* take f8e4m3, f16, bf16, f32 and f64; the
-    /// others take every dtype.
+    /// Functions of one argument. Those marked *Floats* take f8e4m3, f16, bf16, f32 and f64, those
+    /// marked *Integers* the other dtypes; the rest take every dtype.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, UnaryOp};
@@ -62,6 +63,11 @@ named_ops! {
         Round "round"
         /// Rounds toward zero to an integer; integers are unchanged.
         Trunc "trunc"
+        /// Rounds to the nearest integer, halves to the even one (PyTorch's `round`); integers are
+        /// unchanged.
+        RoundEven "round_even"
+        /// Every bit flipped. *Integers.*
+        BitwiseNot "bitwise_not"
         /// Square root, correctly rounded. *Floats.*
         Sqrt "sqrt"
         /// 1 / sqrt(x). *Floats.*
@@ -110,11 +116,35 @@ named_ops! {
         Silu "silu"
         /// Logistic function: 1 / (1 + e^-x). *Floats.*
         Sigmoid "sigmoid"
+        /// Inverse hyperbolic sine. *Floats.*
+        Asinh "asinh"
+        /// Inverse hyperbolic cosine; NaN below 1. *Floats.*
+        Acosh "acosh"
+        /// Inverse hyperbolic tangent; NaN outside [-1, 1]. *Floats.*
+        Atanh "atanh"
+        /// log(1 + e^x), with no threshold above which it would be cut to x. *Floats.*
+        Softplus "softplus"
+        /// Mish: x * tanh(softplus(x)) (Misra 2019,
+        /// [arXiv:1908.08681](https://arxiv.org/abs/1908.08681)); -0 at minus infinity. *Floats.*
+        Mish "mish"
+        /// min(max(x/6 + 1/2, 0), 1), the factor of [`HardSwish`](Self::HardSwish). *Floats.*
+        HardSigmoid "hard_sigmoid"
+        /// x * min(max(x/6 + 1/2, 0), 1) (Howard et al. 2019,
+        /// [arXiv:1905.02244](https://arxiv.org/abs/1905.02244)); -0 up to -3, also at minus
+        /// infinity. *Floats.*
+        HardSwish "hard_swish"
+        /// SELU: s * x above 0, else s * a * (e^x - 1), with s = 1.0507009873554805 and a =
+        /// 1.6732632423543772 (Klambauer, Unterthiner, Mayr and Hochreiter 2017,
+        /// [arXiv:1706.02515](https://arxiv.org/abs/1706.02515)). *Floats.*
+        Selu "selu"
     }
 }
 
 named_ops! {
-    /// Functions of two arguments of the same dtype, for every dtype.
+    /// Functions of two arguments of the same dtype. Those marked *Floats* take f8e4m3, f16, bf16,
+    /// f32 and f64, those marked *Integers* the other dtypes; the rest take every dtype.
+    ///
+    /// One argument may be a [scalar](crate::Src::Scalar).
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, Layout};
@@ -144,12 +174,42 @@ named_ops! {
         Maximum "maximum"
         /// The smaller: IEEE 754-2019 minimum (NaN propagates, -0 is below +0).
         Minimum "minimum"
+        /// The quotient rounded down to an integer (`//` in Python, `floor_divide` in PyTorch).
+        /// Integers: division by zero gives 0, and `MIN / -1` wraps.
+        FloorDiv "floor_div"
+        /// The remainder of [`FloorDiv`](Self::FloorDiv), which has the sign of the divisor (`%` in
+        /// Python, `remainder` in PyTorch); for integers, a zero divisor gives 0.
+        FloorMod "floor_mod"
+        /// The next representable value after x in the direction of y; y if both are equal.
+        /// *Floats.*
+        NextAfter "nextafter"
+        /// Bits set in both. *Integers.*
+        BitwiseAnd "bitwise_and"
+        /// Bits set in either. *Integers.*
+        BitwiseOr "bitwise_or"
+        /// Bits set in exactly one. *Integers.*
+        BitwiseXor "bitwise_xor"
+        /// x shifted left by y bits. The amount counts as unsigned: one that is negative, or not
+        /// below the number of bits, gives 0. *Integers.*
+        BitwiseLeftShift "bitwise_left_shift"
+        /// x shifted right by y bits; a signed integer keeps its sign. The amount counts as
+        /// unsigned: one that is negative, or not below the number of bits, leaves only the sign:
+        /// 0, or -1 for negative x. *Integers.*
+        BitwiseRightShift "bitwise_right_shift"
+        /// The angle, in radians from -pi to pi, of the point with the ordinate of the left and the
+        /// abscissa of the right argument; the special cases are those of C's Annex F. *Floats.*
+        Atan2 "atan2"
+        /// sqrt(x * x + y * y) without overflow or underflow on the way; infinite if an argument
+        /// is, even if the other is NaN. *Floats.*
+        Hypot "hypot"
     }
 }
 
 named_ops! {
-    /// Comparisons of two arguments of the same dtype, for every dtype. The result is u8, 0 or 1.
-    /// Every comparison with a NaN is false, except `Ne`, which is true.
+    /// Comparisons and logical functions of two arguments of the same dtype, for every dtype. The
+    /// result is u8, 0 or 1. Every comparison with a NaN is false, except `Ne`, which is true; as a
+    /// truth value, every element but a zero is true, also a NaN. One argument may be a
+    /// [scalar](crate::Src::Scalar).
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CmpOp, Layout};
@@ -173,6 +233,35 @@ named_ops! {
         Gt "gt"
         /// Greater or equal.
         Ge "ge"
+        /// Whether both are true.
+        LogicalAnd "logical_and"
+        /// Whether one of them or both are true.
+        LogicalOr "logical_or"
+        /// Whether exactly one of them is true.
+        LogicalXor "logical_xor"
+    }
+}
+
+named_ops! {
+    /// Tests of one argument. The result is u8, 0 or 1. Those marked *Floats* take f8e4m3, f16,
+    /// bf16, f32 and f64; the others take every dtype.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Predicate};
+    /// let x = CpuDevice.storage_from_slice(&[f32::NAN, f32::INFINITY, -0.0])?;
+    /// let l = Layout::contiguous(3);
+    /// assert_eq!(x.predicate(&l, Predicate::IsNan)?.to_vec::<u8>()?, [1, 0, 0]);
+    /// assert_eq!(x.predicate(&l, Predicate::IsInf)?.to_vec::<u8>()?, [0, 1, 0]);
+    /// assert_eq!(x.predicate(&l, Predicate::LogicalNot)?.to_vec::<u8>()?, [0, 0, 1]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Predicate {
+        /// Whether the element is a NaN. *Floats.*
+        IsNan "isnan"
+        /// Whether the element is infinite; f8e4m3 has no infinities. *Floats.*
+        IsInf "isinf"
+        /// Whether the element is a zero.
+        LogicalNot "logical_not"
     }
 }
 
@@ -198,9 +287,11 @@ named_ops! {
         Prod "prod"
         /// Sum divided by the count, in the compute type. *Floats.* NaN for zero elements.
         Mean "mean"
-        /// Minimum, with the rules of [`BinaryOp::Minimum`]. An error for zero elements.
+        /// Minimum, with the rules of [`BinaryOp::Minimum`]. An error for zero elements, unless the
+        /// call [asks for an extreme](crate::Reduce::with_empty_extremes).
         Min "min"
-        /// Maximum, with the rules of [`BinaryOp::Maximum`]. An error for zero elements.
+        /// Maximum, with the rules of [`BinaryOp::Maximum`]. An error for zero elements, unless the
+        /// call [asks for an extreme](crate::Reduce::with_empty_extremes).
         Max "max"
         /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
         /// first smallest element if there is no NaN. An error for zero elements.
@@ -208,6 +299,53 @@ named_ops! {
         /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
         /// first largest element if there is no NaN. An error for zero elements.
         ArgMax "argmax"
+        /// log(sum of e^x), computed as m + log(sum of e^(x - m)) with m the maximum, so that no
+        /// power overflows. *Floats.* -infinity for zero elements, -448 in f8e4m3.
+        LogSumExp "logsumexp"
+        /// Sum of |x|, in the compute type; integers wrap. 0 for zero elements.
+        L1Norm "l1_norm"
+        /// Square root of the sum of squares, in the compute type, where squares may overflow to
+        /// infinity. *Floats.* 0 for zero elements.
+        L2Norm "l2_norm"
+        /// Maximum of |x|, the norm of order infinity: NaN propagates, and |`MIN`| of a signed
+        /// integer wraps to `MIN`. 0 for zero elements.
+        MaxNorm "max_norm"
+        /// 1 if any element is not 0, else 0, as u8; NaN is not 0. 0 for zero elements.
+        Any "any"
+        /// 1 if no element is 0, else 0, as u8; NaN is not 0. 1 for zero elements.
+        All "all"
+        /// Variance: the sum of squared deviations from the mean divided by the count less the
+        /// [correction](crate::Reduce::with_correction), which is 1 unless the call says otherwise.
+        /// *Floats.* NaN for zero elements.
+        Var "var"
+        /// Standard deviation: the square root of [`Var`](Self::Var). *Floats.*
+        Std "std"
+    }
+}
+
+named_ops! {
+    /// Scans along a dimension, for every dtype; see [`Scan`](crate::Scan). Section 6 of
+    /// [`docs/numerics/shape.md`](https://github.com/isobit/isobit/blob/main/docs/numerics/shape.md)
+    /// fixes the order in which elements are combined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Scan, ScanOp};
+    /// let x = CpuDevice.storage_from_slice(&[2.0f32, 1.0, 3.0])?;
+    /// let y = x.scan(&Layout::contiguous(3), Scan::new(ScanOp::Max, 0).exclusive())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [f32::NEG_INFINITY, 2.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ScanOp {
+        /// Sums, in the compute type; integers wrap. 0 for no elements.
+        Sum "cumsum"
+        /// Products, in the compute type; integers wrap. 1 for no elements.
+        Prod "cumprod"
+        /// Minima, with the rules of [`BinaryOp::Minimum`]. The largest value of the dtype for no
+        /// elements: infinity for floats, 448 for f8e4m3.
+        Min "cummin"
+        /// Maxima, with the rules of [`BinaryOp::Maximum`]. The least value of the dtype for no
+        /// elements: -infinity for floats, -448 for f8e4m3.
+        Max "cummax"
     }
 }
 
@@ -215,12 +353,55 @@ impl UnaryOp {
     /// Whether the function takes only floats.
     pub const fn is_float_only(self) -> bool {
         use UnaryOp::*;
-        !matches!(self, Neg | Abs | Sign | Sqr | Relu | Ceil | Floor | Round | Trunc)
+        !matches!(self, Neg | Abs | Sign | Sqr | Relu | BitwiseNot) && !self.is_rounding()
+    }
+
+    /// Whether the function takes only integers.
+    pub const fn is_int_only(self) -> bool {
+        matches!(self, UnaryOp::BitwiseNot)
+    }
+
+    /// Whether the function takes elements of a dtype.
+    pub const fn takes(self, dtype: DType) -> bool {
+        if dtype.is_float() { !self.is_int_only() } else { !self.is_float_only() }
     }
 
     /// Whether the function rounds to an integer; it leaves integer dtypes unchanged.
     pub const fn is_rounding(self) -> bool {
-        matches!(self, UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Round | UnaryOp::Trunc)
+        use UnaryOp::*;
+        matches!(self, Ceil | Floor | Round | Trunc | RoundEven)
+    }
+}
+
+impl BinaryOp {
+    /// Whether the function takes only floats.
+    pub const fn is_float_only(self) -> bool {
+        matches!(self, BinaryOp::NextAfter | BinaryOp::Atan2 | BinaryOp::Hypot)
+    }
+
+    /// Whether the function takes only integers.
+    pub const fn is_int_only(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift | BitwiseRightShift)
+    }
+
+    /// Whether the function takes elements of a dtype.
+    pub const fn takes(self, dtype: DType) -> bool {
+        if dtype.is_float() { !self.is_int_only() } else { !self.is_float_only() }
+    }
+}
+
+impl CmpOp {
+    /// Whether the function takes its arguments as truth values.
+    pub const fn is_logical(self) -> bool {
+        matches!(self, CmpOp::LogicalAnd | CmpOp::LogicalOr | CmpOp::LogicalXor)
+    }
+}
+
+impl Predicate {
+    /// Whether the test takes only floats.
+    pub const fn is_float_only(self) -> bool {
+        matches!(self, Predicate::IsNan | Predicate::IsInf)
     }
 }
 
@@ -230,7 +411,29 @@ impl ReduceOp {
         matches!(self, ReduceOp::ArgMin | ReduceOp::ArgMax)
     }
 
-    /// Whether a reduction over zero elements is an error.
+    /// Whether the result is a u8 that is 0 or 1.
+    pub const fn is_logical(self) -> bool {
+        matches!(self, ReduceOp::Any | ReduceOp::All)
+    }
+
+    /// Whether the reduction takes only floats.
+    pub const fn is_float_only(self) -> bool {
+        matches!(self, ReduceOp::Mean | ReduceOp::LogSumExp | ReduceOp::L2Norm | ReduceOp::Var | ReduceOp::Std)
+    }
+
+    /// Returns the dtype of the result for elements of a dtype.
+    pub const fn result_dtype(self, dtype: DType) -> DType {
+        if self.is_arg() {
+            DType::U32
+        } else if self.is_logical() {
+            DType::U8
+        } else {
+            dtype
+        }
+    }
+
+    /// Whether a reduction over zero elements is an error, unless a call
+    /// [asks for an extreme](crate::Reduce::with_empty_extremes).
     pub const fn needs_elements(self) -> bool {
         matches!(self, ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax)
     }

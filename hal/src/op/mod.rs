@@ -7,9 +7,11 @@ mod conv;
 mod dtypes;
 mod family;
 mod functions;
+mod index_map;
 mod params;
 mod quantized;
 mod random;
+mod scan;
 mod shapes;
 mod sort;
 mod window;
@@ -18,10 +20,12 @@ pub use attention::Attention;
 pub use class::Class;
 pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
 pub use family::Family;
-pub use functions::{Activation, BinaryOp, CmpOp, ReduceOp, RopeForm, UnaryOp};
-pub use params::{Affine, Clamp, Copy2d, CumSum, Elu, Matmul, Powf, Reduce, Triangle};
+pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, UnaryOp};
+pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
+pub use params::{Affine, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{RandNormal, RandUniform};
+pub use scan::Scan;
 pub use sort::{Sort, TopK};
 pub use window::{Pool2d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
 
@@ -101,15 +105,24 @@ pub enum Op {
     /// [`BackendStorage::elu_into`](crate::BackendStorage::elu_into). Dtypes: `[src, dst]`, equal
     /// floats.
     Elu(Elu),
+    /// [`BackendStorage::leaky_relu_into`](crate::BackendStorage::leaky_relu_into). Dtypes: `[src,
+    /// dst]`, equal floats.
+    LeakyRelu(LeakyRelu),
+    /// [`BackendStorage::celu_into`](crate::BackendStorage::celu_into). Dtypes: `[src, dst]`, equal
+    /// floats.
+    Celu(Celu),
     /// [`BackendStorage::unary_into`](crate::BackendStorage::unary_into). Dtypes: `[src, dst]`,
     /// equal.
     Unary(UnaryOp),
     /// [`BackendStorage::binary_into`](crate::BackendStorage::binary_into). Dtypes: `[lhs, rhs,
-    /// dst]`, equal.
+    /// dst]`, equal; [`BinaryOp::takes`] tells which.
     Binary(BinaryOp),
     /// [`BackendStorage::cmp_into`](crate::BackendStorage::cmp_into). Dtypes: `[lhs, rhs, dst]`:
     /// lhs and rhs equal, dst u8.
     Cmp(CmpOp),
+    /// [`BackendStorage::predicate_into`](crate::BackendStorage::predicate_into). Dtypes: `[src,
+    /// dst]`: dst u8.
+    Predicate(Predicate),
     /// [`BackendStorage::where_cond_into`](crate::BackendStorage::where_cond_into). Dtypes: `[cond,
     /// on_true, on_false, dst]`: cond u8, u32 or i64, the others equal.
     ///
@@ -124,7 +137,7 @@ pub enum Op {
     /// ```
     WhereCond,
     /// [`BackendStorage::reduce_into`](crate::BackendStorage::reduce_into). Dtypes: `[src, dst]`,
-    /// equal, except that dst is u32 for `ArgMin` and `ArgMax`.
+    /// equal, except that dst is u32 for `ArgMin` and `ArgMax`, and u8 for `Any` and `All`.
     Reduce(Reduce),
     /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs,
     /// dst]`, equal floats.
@@ -137,8 +150,9 @@ pub enum Op {
     /// `f(x + bias)`, where the sum is rounded to the dtype before `f` is applied; see
     /// [`Activation`]. Floats. Dtypes: `[x, bias, dst]`, equal.
     AddActivation(Activation),
-    /// Running sums; see [`CumSum`]. All dtypes. Dtypes: `[src, dst]`, equal.
-    CumSum(CumSum),
+    /// Running sums, products, minima and maxima; see [`Scan`]. All dtypes. Dtypes: `[src, dst]`,
+    /// equal.
+    Scan(Scan),
     /// Softmax over the last dimension: `e^(x - m) / sum e^(x - m)`, with `m` the maximum of the
     /// row. Floats. Dtypes: `[src, dst]`, equal.
     ///
@@ -227,21 +241,22 @@ pub enum Op {
     Rope(RopeForm),
     /// A stable sort of the last dimension; see [`Sort`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Sort(Sort),
-    /// A stable sort of the last dimension that returns the u32 positions of the elements instead
-    /// of their values. All dtypes. Dtypes: `[src, dst]`, dst u32.
+    /// A stable sort of the last dimension that returns the positions of the elements instead of
+    /// their values. All dtypes. Dtypes: `[src, dst]`, dst u32 (that of the allocating forms) or
+    /// i64.
     ArgSort(Sort),
     /// The first elements of a stable sort of the last dimension; see [`TopK`]. All dtypes. Dtypes:
     /// `[src, dst]`, equal.
     TopK(TopK),
-    /// The u32 positions of the elements that [`TopK`](Self::TopK) returns. All dtypes. Dtypes:
-    /// `[src, dst]`, dst u32.
+    /// The positions of the elements that [`TopK`](Self::TopK) returns. All dtypes. Dtypes: `[src,
+    /// dst]`, dst u32 (that of the allocating forms) or i64.
     ArgTopK(TopK),
     /// `dst[i][j] = src[ids[i][j]][j]` for dimension 0; the other dimensions work the same way.
-    /// `ids` has the result's shape. All dtypes; ids u8, u32 or i64. Dtypes: `[src, ids, dst]`, src
-    /// and dst equal.
+    /// `ids` has the result's shape. All dtypes; ids u8, u32, i32 or i64. Dtypes: `[src, ids,
+    /// dst]`, src and dst equal.
     ///
-    /// An id equal to the maximum of u32 or i64 is padding: the element becomes 0. An id that is
-    /// out of range also gives 0, and is reported as
+    /// An id equal to the maximum of u32, i32 or i64 is padding: the element becomes 0. An id that
+    /// is out of range also gives 0, and is reported as
     /// [`IndexOutOfRange`](crate::ErrorKind::IndexOutOfRange).
     ///
     /// ```rust
@@ -257,14 +272,14 @@ pub enum Op {
         dim: usize,
     },
     /// `dst[i][j] = src[ids[i]][j]` for dimension 0; the other dimensions work the same way. `ids`
-    /// has one dimension. All dtypes; ids u8, u32 or i64, with the padding of
+    /// has one dimension. All dtypes; ids u8, u32, i32 or i64, with the padding of
     /// [`Gather`](Self::Gather). Dtypes: `[src, ids, dst]`, src and dst equal.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
     /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
     /// let ids = CpuDevice.storage_from_slice(&[1u32, 1, 0])?;
-    /// let y = x.index_select(&ids, &Layout::contiguous((2, 2)), &Layout::contiguous(3), 0)?;
+    /// let y = x.index_select(&Layout::contiguous((2, 2)), &ids, &Layout::contiguous(3), 0)?;
     /// assert_eq!(y.to_vec::<f32>()?, [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
@@ -275,7 +290,7 @@ pub enum Op {
     /// A copy of the first input in which `dst[ids[i][j]][j] = src[i][j]` for dimension 0; the
     /// other dimensions work the same way. If ids repeat, the last element in row-major order of
     /// `src` wins. The first input may be the destination. Elements whose id is padding (see
-    /// [`Gather`](Self::Gather)) or out of range are skipped. All dtypes; ids u8, u32 or i64.
+    /// [`Gather`](Self::Gather)) or out of range are skipped. All dtypes; ids u8, u32, i32 or i64.
     /// Dtypes: `[self, ids, src, dst]`, all but ids equal.
     ///
     /// ```rust
@@ -348,6 +363,20 @@ pub enum Op {
     UpsampleNearest2d(UpsampleNearest2d),
     /// See [`UpsampleBilinear2d`]. Floats. Dtypes: `[src, dst]`, equal.
     UpsampleBilinear2d(UpsampleBilinear2d),
+    /// Reverses dimensions; see [`Flip`]. All dtypes. Dtypes: `[src, dst]`, equal.
+    Flip(Flip),
+    /// Moves elements along dimensions, around the ends; see [`Roll`]. All dtypes. Dtypes: `[src,
+    /// dst]`, equal.
+    Roll(Roll),
+    /// Adds elements around a tensor, or crops it; see [`Pad`]. All dtypes; the value of
+    /// [`PadMode::Constant`] must have the dtype. Dtypes: `[src, dst]`, equal.
+    Pad(Pad),
+    /// Repeats a tensor along its dimensions; see [`Repeat`]. All dtypes. Dtypes: `[src, dst]`,
+    /// equal.
+    Repeat(Repeat),
+    /// Joins tensors along a dimension; see [`Concat`]. All dtypes. Dtypes: as many as there are
+    /// inputs, and dst, equal.
+    Concat(Concat),
     /// See [`RandUniform`]. f16, bf16, f32 and f64. Dtypes: `[dst]`.
     RandUniform(RandUniform),
     /// See [`RandNormal`]. f16, bf16, f32 and f64. Dtypes: `[dst]`.
@@ -396,9 +425,12 @@ impl Op {
             Op::Affine(_) => "affine",
             Op::Powf(_) => "powf",
             Op::Elu(_) => "elu",
+            Op::LeakyRelu(_) => "leaky_relu",
+            Op::Celu(_) => "celu",
             Op::Unary(op) => op.name(),
             Op::Binary(op) => op.name(),
             Op::Cmp(op) => op.name(),
+            Op::Predicate(op) => op.name(),
             Op::WhereCond => "where_cond",
             Op::Reduce(r) => r.op.name(),
             Op::Matmul(_) => "matmul",
@@ -416,7 +448,7 @@ impl Op {
                 Activation::GeluErf => "add_gelu_erf",
                 Activation::Silu => "add_silu",
             },
-            Op::CumSum(_) => "cumsum",
+            Op::Scan(s) => s.op.name(),
             Op::Softmax => "softmax",
             Op::LogSoftmax => "log_softmax",
             Op::RmsNorm { .. } => "rms_norm",
@@ -442,6 +474,11 @@ impl Op {
             Op::UpsampleNearest1d(_) => "upsample_nearest1d",
             Op::UpsampleNearest2d(_) => "upsample_nearest2d",
             Op::UpsampleBilinear2d(_) => "upsample_bilinear2d",
+            Op::Flip(_) => "flip",
+            Op::Roll(_) => "roll",
+            Op::Pad(_) => "pad",
+            Op::Repeat(_) => "repeat",
+            Op::Concat(_) => "concat",
             Op::RandUniform(_) => "rand_uniform",
             Op::RandNormal(_) => "rand_normal",
             Op::Quantize(f) => QUANTIZE[f.index()],
@@ -491,14 +528,27 @@ impl Op {
             | Op::Affine(_)
             | Op::Powf(_)
             | Op::Elu(_)
+            | Op::LeakyRelu(_)
+            | Op::Celu(_)
             | Op::Unary(_)
             | Op::Binary(_)
             | Op::Cmp(_)
+            | Op::Predicate(_)
             | Op::WhereCond
             | Op::Clamp(_)
             | Op::Triangle(_)
             | Op::AddActivation(_) => true,
             Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => input == 0,
+            _ => false,
+        }
+    }
+
+    /// Whether an input may be a [scalar](crate::Src::Scalar). At least one input of an operation
+    /// must be something else.
+    pub fn takes_scalar(&self, input: usize) -> bool {
+        match self {
+            Op::Binary(_) | Op::Cmp(_) => true,
+            Op::WhereCond => input > 0,
             _ => false,
         }
     }

@@ -80,6 +80,58 @@ impl Elu {
     }
 }
 
+/// Leaky ReLU (Maas, Hannun and Ng 2013, *Rectifier nonlinearities improve neural network acoustic
+/// models*): `x` if x > 0, else `negative_slope * x`, with the slope rounded to the compute type.
+/// *Floats.*
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, LeakyRelu, Op};
+/// let x = CpuDevice.storage_from_slice(&[3.0f32, -0.0, -2.0])?;
+/// let op = Op::LeakyRelu(LeakyRelu::new(0.25));
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous(3))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [3.0, -0.0, -0.5]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct LeakyRelu {
+    /// The slope of the negative branch.
+    pub negative_slope: f64,
+}
+
+impl LeakyRelu {
+    /// Creates a leaky ReLU with the given slope.
+    pub const fn new(negative_slope: f64) -> Self {
+        Self { negative_slope }
+    }
+}
+
+/// CELU (Barron 2017, [arXiv:1704.07483](https://arxiv.org/abs/1704.07483)): `x` if x > 0, else
+/// `alpha * (e^(x / alpha) - 1)`, with alpha rounded to the compute type. As alpha grows, the
+/// negative branch tends to `x`, which is also the result for an infinite alpha. An alpha of 0
+/// gives a NaN for zeros, and zeros below. *Floats.*
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, Celu, CpuDevice, CpuStorage, Layout, Op};
+/// let x = CpuDevice.storage_from_slice(&[3.0f32, 0.0, f32::NEG_INFINITY])?;
+/// let y = CpuStorage::apply(&Op::Celu(Celu::new(2.0)), &[(&x, &Layout::contiguous(3))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [3.0, 0.0, -2.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Celu {
+    /// The scale of the negative branch: the negative of its limit.
+    pub alpha: f64,
+}
+
+impl Celu {
+    /// Creates a CELU with the given alpha.
+    pub const fn new(alpha: f64) -> Self {
+        Self { alpha }
+    }
+}
+
 /// A copy of `rows` rows of `cols` elements between two buffers, each with its own row stride.
 ///
 /// ```rust
@@ -130,6 +182,19 @@ impl Copy2d {
 
 /// A reduction over a set of dimensions. The result keeps these dimensions, with size 1.
 ///
+/// A source's layout may overlap itself, so windows are dimensions too: a pool of any kind, rank,
+/// stride and dilation is a reduction of a layout whose windows are its last dimensions. Below, the
+/// sums of three neighbours.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Dims, Layout, Reduce, ReduceOp};
+/// let x = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4, 5])?;
+/// let windows = Layout::new((3, 3), Dims::from_slice(&[1, 1]), 0)?;
+/// let sums = x.reduce(&windows, &Reduce::new(ReduceOp::Sum, &[1]))?;
+/// assert_eq!(sums.to_vec::<i32>()?, [6, 9, 12]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Reduce, ReduceOp};
 /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
@@ -148,12 +213,65 @@ pub struct Reduce {
     /// The dimensions to reduce, each at most once, in any order: the elements are always taken in
     /// row-major order of the tensor. If empty, every element is reduced by itself.
     pub dims: crate::Dims,
+    /// What [`ReduceOp::Var`] and [`ReduceOp::Std`] subtract from the count before they divide by
+    /// it; others ignore it.
+    pub correction: u32,
+    /// Whether [`ReduceOp::Min`] and [`ReduceOp::Max`] over zero elements give the dtype's largest
+    /// and least value instead of an error; others ignore it.
+    pub empty_extremes: bool,
 }
 
 impl Reduce {
-    /// Creates a reduction over the given dimensions.
+    /// Creates a reduction over the given dimensions, with a correction of 1.
     pub fn new(op: ReduceOp, dims: &[usize]) -> Self {
-        Self { op, dims: dims.into() }
+        Self { op, dims: dims.into(), correction: 1, empty_extremes: false }
+    }
+
+    /// Sets what the variance and the standard deviation subtract from the count before they divide
+    /// by it, as PyTorch's `correction`: 1 estimates the variance of the distribution that the
+    /// elements are a sample of (Bessel's correction), 0 gives that of the elements themselves. If
+    /// nothing is left of the count, the result is that of a division by 0: infinity, or NaN if all
+    /// elements are equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Reduce, ReduceOp};
+    /// let (x, l) = (CpuDevice.storage_from_slice(&[1.0f32, 3.0, 5.0, 7.0])?, Layout::contiguous(4));
+    /// let var = Reduce::new(ReduceOp::Var, &[0]);
+    /// assert_eq!(x.reduce(&l, &var)?.to_vec::<f32>()?, [20.0 / 3.0]);
+    /// assert_eq!(x.reduce(&l, &var.with_correction(0))?.to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    pub fn with_correction(mut self, correction: u32) -> Self {
+        self.correction = correction;
+        self
+    }
+
+    /// Lets a minimum over zero elements be the dtype's largest value, and a maximum its least:
+    /// infinities for floats (448 and -448 for f8e4m3), and the ends of the range for integers.
+    /// Combined with any element by minimum or maximum, they give the element.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Reduce, ReduceOp};
+    /// let (x, l) = (CpuDevice.storage_from_slice::<f32>(&[])?, Layout::contiguous((2, 0)));
+    /// let max = Reduce::new(ReduceOp::Max, &[1]);
+    /// assert!(x.reduce(&l, &max).is_err());
+    /// let y = x.reduce(&l, &max.with_empty_extremes())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [f32::NEG_INFINITY; 2]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    pub fn with_empty_extremes(mut self) -> Self {
+        self.empty_extremes = true;
+        self
+    }
+
+    /// Whether the reduction over zero elements is an error.
+    pub const fn needs_elements(&self) -> bool {
+        self.op.needs_elements() && (self.op.is_arg() || !self.empty_extremes)
+    }
+
+    /// Returns the divisor of a variance of `n` elements.
+    pub const fn divisor(&self, n: usize) -> usize {
+        n.saturating_sub(self.correction as usize)
     }
 }
 
@@ -219,33 +337,6 @@ impl Clamp {
     /// Creates a clamp to the given limits.
     pub const fn new(min: f64, max: f64) -> Self {
         Self { min, max }
-    }
-}
-
-/// The cumulative sum along a dimension: each result is the sum of all elements up to and including
-/// that position. The sums are computed in the compute type; integers wrap.
-/// [`docs/numerics/shape.md`](https://github.com/isobit/isobit/blob/main/docs/numerics/shape.md)
-/// fixes their order.
-///
-/// ```rust
-/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, CumSum, Layout, Op};
-/// let x = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4])?;
-/// let op = Op::CumSum(CumSum::new(1));
-/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous((2, 2)))])?;
-/// assert_eq!(y.to_vec::<i32>()?, [1, 3, 3, 7]);
-/// # Ok::<(), isobit_hal::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CumSum {
-    /// The dimension to sum along.
-    pub dim: usize,
-}
-
-impl CumSum {
-    /// Creates a cumulative sum along a dimension.
-    pub const fn new(dim: usize) -> Self {
-        Self { dim }
     }
 }
 

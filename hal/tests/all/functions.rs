@@ -14,7 +14,9 @@ fn names_and_positions_are_those_of_the_lists() {
     check(UnaryOp::ALL, UnaryOp::name, UnaryOp::index);
     check(BinaryOp::ALL, BinaryOp::name, BinaryOp::index);
     check(CmpOp::ALL, CmpOp::name, CmpOp::index);
+    check(Predicate::ALL, Predicate::name, Predicate::index);
     check(ReduceOp::ALL, ReduceOp::name, ReduceOp::index);
+    check(ScanOp::ALL, ScanOp::name, ScanOp::index);
     check(Activation::ALL, Activation::name, Activation::index);
     check(RopeForm::ALL, RopeForm::name, RopeForm::index);
 }

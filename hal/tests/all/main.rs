@@ -12,6 +12,7 @@ mod families;
 mod functions;
 mod launches;
 mod layout;
+mod layout_views;
 mod math;
 mod op_dtypes;
 mod op_shapes;

@@ -16,15 +16,32 @@ fn dtypes_are_judged_as_the_documentation_says() {
             assert_eq!(two(Op::Affine(Affine::new(1.0, 0.0))), a == b);
             assert_eq!(two(Op::Powf(Powf::new(1.0))), a == b && a.is_float());
             assert_eq!(two(Op::Elu(Elu::new(1.0))), a == b && a.is_float());
+            assert_eq!(two(Op::LeakyRelu(LeakyRelu::new(0.1))), a == b && a.is_float());
+            assert_eq!(two(Op::Celu(Celu::new(1.0))), a == b && a.is_float());
             assert_eq!(two(Op::Unary(UnaryOp::Sqr)), a == b);
             assert_eq!(two(Op::Unary(UnaryOp::Sqrt)), a == b && a.is_float());
+            assert_eq!(two(Op::Unary(UnaryOp::BitwiseNot)), a == b && a.is_int());
+            assert_eq!(two(Op::Predicate(Predicate::IsNan)), a.is_float() && b == U8);
+            assert_eq!(two(Op::Predicate(Predicate::LogicalNot)), b == U8);
             assert_eq!(two(reduce(ReduceOp::Sum)), a == b);
             assert_eq!(two(reduce(ReduceOp::Mean)), a == b && a.is_float());
             assert_eq!(two(reduce(ReduceOp::ArgMin)), b == U32);
+            assert_eq!(two(reduce(ReduceOp::L1Norm)), a == b);
+            assert_eq!(two(reduce(ReduceOp::MaxNorm)), a == b);
+            assert_eq!(two(reduce(ReduceOp::Any)), b == U8);
+            assert_eq!(two(reduce(ReduceOp::All)), b == U8);
+            for op in [ReduceOp::LogSumExp, ReduceOp::L2Norm, ReduceOp::Var, ReduceOp::Std] {
+                assert_eq!(two(reduce(op)), a == b && a.is_float());
+            }
             for &c in DType::ALL {
                 let three = |op: &Op| op.check_dtypes(&[a, b, c]).is_ok();
                 assert_eq!(three(&Op::Binary(BinaryOp::Rem)), a == b && b == c);
+                assert_eq!(three(&Op::Binary(BinaryOp::BitwiseOr)), a == b && b == c && a.is_int());
+                assert_eq!(three(&Op::Binary(BinaryOp::NextAfter)), a == b && b == c && a.is_float());
+                assert_eq!(three(&Op::Binary(BinaryOp::Atan2)), a == b && b == c && a.is_float());
+                assert_eq!(three(&Op::Binary(BinaryOp::Hypot)), a == b && b == c && a.is_float());
                 assert_eq!(three(&Op::Cmp(CmpOp::Lt)), a == b && c == U8);
+                assert_eq!(three(&Op::Cmp(CmpOp::LogicalXor)), a == b && c == U8);
                 assert_eq!(three(&matmul), a == b && b == c && a.is_float());
                 let chosen = Op::WhereCond.check_dtypes(&[a, b, c, c]).is_ok();
                 assert_eq!(chosen, matches!(a, U8 | U32 | I64) && b == c);
@@ -61,6 +78,26 @@ fn attention_takes_one_dtype_and_lengths_of_u32() {
     wrong(false, false, &[F64; 4], "takes f16, bf16 or f32, all operands the same, not (f64");
     wrong(false, true, &[F16, F16, F16, I64, F16], "but lengths of u32, not (f16, f16, f16, i64, f16)");
     wrong(true, true, &[F16; 5], "has 6 operands, but 5 dtypes");
+}
+
+#[test]
+fn maps_of_indices_take_one_dtype_and_a_constant_of_it() {
+    let join = |inputs| Op::Concat(Concat::new(0, inputs));
+    for &a in DType::ALL {
+        let zero = Op::Pad(Pad::new(&[1], &[1], PadMode::Constant(Scalar::zero(a))));
+        for &b in DType::ALL {
+            for op in Family::IndexMap.examples() {
+                let mut dtypes = vec![b; op.inputs() + 1];
+                assert!(op.check_dtypes(&dtypes).is_ok(), "{op} {b}");
+                dtypes[0] = a;
+                assert_eq!(op.check_dtypes(&dtypes).is_ok(), a == b, "{op} {dtypes:?}");
+            }
+            assert_eq!(zero.check_dtypes(&[b, b]).is_ok(), a == b, "{a}, {b}");
+        }
+        assert!(join(1).check_dtypes(&[a; 2]).is_ok() && join(40).check_dtypes(&[a; 41]).is_ok());
+        assert_eq!(join(3).check_dtypes(&[a; 3]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+    assert_eq!((join(40).inputs(), join(usize::MAX).check_dtypes(&[DType::U8; 2]).is_err()), (40, true));
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn rows_and_their_parameters_must_fit() {
     refused(skip, &[&[], &[], &[], &[], &[]], ErrorKind::InvalidArgument, "rank 0");
     assert_eq!(shape(Op::TopK(TopK::largest(2)), &[&[2, 3]]).unwrap(), [2, 2]);
     refused(Op::ArgTopK(TopK::smallest(4)), &[&[2, 3]], ErrorKind::InvalidArgument, "k is 4");
-    refused(Op::CumSum(CumSum::new(2)), &[&[2, 3]], ErrorKind::InvalidArgument, "dimension 2");
+    refused(Op::Scan(Scan::cumsum(2)), &[&[2, 3]], ErrorKind::InvalidArgument, "dimension 2");
     refused(Op::Triangle(Triangle::lower(0)), &[&[3]], ErrorKind::ShapeMismatch, "two dimensions");
     let rope = |form| Op::Rope(form);
     assert_eq!(shape(rope(RopeForm::Thd), &[&[2, 5, 3, 8], &[5, 4], &[5, 4]]).unwrap(), [2, 5, 3, 8]);
@@ -202,4 +202,44 @@ fn calls_whose_inputs_do_not_say_their_result_say_so() {
     assert!(error.message().contains("a storage of its own"), "{error}");
     let error = CpuStorage::apply_into(&Op::RandUniform(RandUniform::new(1.0, 0.0)), &[], &mut dst, &l).unwrap_err();
     assert_eq!((error.kind(), error.op()), (ErrorKind::InvalidArgument, Some("rand_uniform")));
+}
+
+#[test]
+fn maps_of_indices_have_pytorchs_shapes() {
+    let pad = |before: &[isize], after: &[isize], mode| Op::Pad(Pad::new(before, after, mode));
+    let zero = PadMode::Constant(Scalar::F32(0.0));
+    assert_eq!(shape(pad(&[1, -2], &[3, 0], zero), &[&[4, 5]]).unwrap(), [8, 3]);
+    assert_eq!(shape(pad(&[4, 0], &[4, 0], PadMode::Reflect), &[&[5, 0]]).unwrap(), [13, 0]);
+    assert_eq!(shape(pad(&[5], &[5], PadMode::Circular), &[&[5]]).unwrap(), [15]);
+    assert_eq!(shape(Op::Repeat(Repeat::new(&[2, 3, 0])), &[&[4, 5]]).unwrap(), [2, 12, 0]);
+    assert_eq!(shape(Op::Concat(Concat::new(1, 3)), &[&[4, 5], &[4, 0], &[4, 1]]).unwrap(), [4, 6]);
+    assert_eq!(shape(Op::Concat(Concat::new(0, 1)), &[&[4, 5]]).unwrap(), [4, 5]);
+    assert_eq!(shape(Op::Flip(Flip::new(&[])), &[&[]]).unwrap(), [0usize; 0]);
+}
+
+#[test]
+fn maps_of_indices_that_have_no_result_are_refused() {
+    let invalid = ErrorKind::InvalidArgument;
+    let pad = |before: isize, after: isize, mode| Op::Pad(Pad::new(&[before], &[after], mode));
+    let zero = PadMode::Constant(Scalar::F32(0.0));
+    refused(Op::Flip(Flip::new(&[2])), &[&[4, 5]], invalid, "dimension 2");
+    refused(Op::Flip(Flip::new(&[1, 1])), &[&[4, 5]], invalid, "named twice");
+    refused(Op::Roll(Roll::new(&[1], &[0, 1])), &[&[4, 5]], invalid, "1 shifts were given for 2");
+    refused(Op::Roll(Roll::new(&[1], &[2])), &[&[4, 5]], invalid, "dimension 2");
+    refused(pad(1, 1, zero), &[&[4, 5]], invalid, "one amount before and one after each");
+    refused(pad(-3, -2, zero), &[&[4]], invalid, "would crop more");
+    refused(pad(isize::MIN, 0, zero), &[&[4]], invalid, "would crop more");
+    refused(pad(4, 0, PadMode::Reflect), &[&[4]], invalid, "shorter than the dimension");
+    refused(pad(-1, 3, PadMode::Reflect), &[&[4]], invalid, "which has 3");
+    refused(pad(1, 0, PadMode::Reflect), &[&[0]], invalid, "shorter");
+    refused(pad(1, 0, PadMode::Replicate), &[&[0]], invalid, "no element to repeat");
+    refused(pad(0, 5, PadMode::Circular), &[&[4]], invalid, "at most as long");
+    refused(pad(isize::MAX, isize::MAX, zero), &[&[usize::MAX]], invalid, "exceeds a usize");
+    refused(Op::Repeat(Repeat::new(&[2])), &[&[4, 5]], invalid, "at least 2 numbers");
+    refused(Op::Repeat(Repeat::new(&[usize::MAX])), &[&[2]], invalid, "exceed a usize");
+    refused(Op::Concat(Concat::new(0, 0)), &[], invalid, "at least one input");
+    refused(Op::Concat(Concat::new(1, 1)), &[&[4]], invalid, "dimension 1");
+    refused(Op::Concat(Concat::new(0, 2)), &[&[4, 5], &[4, 6]], ErrorKind::ShapeMismatch, "only in dimension 0");
+    refused(Op::Concat(Concat::new(0, 2)), &[&[4, 5], &[4]], ErrorKind::ShapeMismatch, "only in dimension 0");
+    refused(Op::Concat(Concat::new(0, 2)), &[&[usize::MAX], &[1]], invalid, "more than a usize");
 }

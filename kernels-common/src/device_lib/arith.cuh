@@ -6,6 +6,7 @@
 #include "device_lib/arith_rem.cuh"
 #include "device_lib/limits.cuh"
 #include "device_lib/math/narrow_root.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit::arith {
 
@@ -38,9 +39,14 @@ ISOBIT_FN T mul(T a, T b) {
 // (v_rcp_f16, 0.51 ulp). Scaled operands are no longer widened f16 values, which prevents the fold;
 // the scale is exact and cancels.
 template <typename T>
-ISOBIT_FN T quotient(compute_t<T> a, compute_t<T> b) {
+ISOBIT_FN compute_t<T> ratio(compute_t<T> a, compute_t<T> b) {
     constexpr compute_t<T> SCALE = is_same<T, f16> ? 256 : 1;
-    return from_compute<T>((a * SCALE) / (b * SCALE));
+    return (a * SCALE) / (b * SCALE);
+}
+
+template <typename T>
+ISOBIT_FN T quotient(compute_t<T> a, compute_t<T> b) {
+    return from_compute<T>(ratio<T>(a, b));
 }
 
 template <typename T>
@@ -57,6 +63,24 @@ ISOBIT_FN T rem(T a, T b) {
         return from_compute<T>(float_rem(to_compute(a), to_compute(b)));
     else
         return int_rem(a, b);
+}
+
+template <typename T>
+ISOBIT_FN T floor_div(T a, T b) {
+    if constexpr (is_float<T>) {
+        const compute_t<T> x = to_compute(a), y = to_compute(b);
+        return from_compute<T>(float_floor_div(x, y, ratio<T>(x, y)));
+    } else {
+        return int_floor_div(a, b);
+    }
+}
+
+template <typename T>
+ISOBIT_FN T floor_mod(T a, T b) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(float_floor_mod(to_compute(a), to_compute(b)));
+    else
+        return int_floor_mod(a, b);
 }
 
 // x * mul + add: one fma in the compute type, or wrapping.
@@ -141,6 +165,52 @@ ISOBIT_FN T sign(T x) {
     }
 }
 
+// The next value after x in the direction of y. The bits of positive floats are in the order of
+// their values, so the neighbour of a magnitude is one more or one less.
+template <typename T>
+ISOBIT_FN T nextafter(T x, T y) {
+    const compute_t<T> from = to_compute(x), to = to_compute(y);
+    if (is_nan(from) || is_nan(to))
+        return from_compute<T>(from + to);
+    const u64 bits = bits_of_element(x);
+    if (from == to)
+        return y;
+    if (from == 0)
+        return element_of_bits<T>((bits_of_element(y) & SIGN<T>) | 1);
+    const bool grows = (from < to) == (from > 0);
+    return element_of_bits<T>(grows ? bits + 1 : bits - 1);
+}
+
+template <typename T>
+ISOBIT_FN T bitwise_not(T x) {
+    return (T)~x;
+}
+
+template <typename T>
+ISOBIT_FN T bitwise_and(T a, T b) {
+    return (T)(a & b);
+}
+
+template <typename T>
+ISOBIT_FN T bitwise_or(T a, T b) {
+    return (T)(a | b);
+}
+
+template <typename T>
+ISOBIT_FN T bitwise_xor(T a, T b) {
+    return (T)(a ^ b);
+}
+
+template <typename T>
+ISOBIT_FN T bitwise_left_shift(T a, T b) {
+    return int_left_shift(a, b);
+}
+
+template <typename T>
+ISOBIT_FN T bitwise_right_shift(T a, T b) {
+    return int_right_shift(a, b);
+}
+
 // The bits of minus infinity, or of the lowest number in a type without infinities. The bit
 // patterns of negative numbers run from the sign bit to this value.
 template <typename T>
@@ -171,6 +241,7 @@ ISOBIT_FN T relu(T x) {
 ISOBIT_ARITH_FLOAT_UNARY(ceil, isobit::ceil(x))
 ISOBIT_ARITH_FLOAT_UNARY(floor, isobit::floor(x))
 ISOBIT_ARITH_FLOAT_UNARY(trunc, isobit::trunc(x))
+ISOBIT_ARITH_FLOAT_UNARY(round_even, isobit::rint(x))
 #undef ISOBIT_ARITH_FLOAT_UNARY
 
 template <typename T>

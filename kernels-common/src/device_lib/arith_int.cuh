@@ -19,6 +19,13 @@ struct wrapping_of<8> {
 template <typename T>
 using wrapping = typename wrapping_of<(int)sizeof(T)>::type;
 
+// The bits of an integer, not extended by its sign.
+template <typename T>
+ISOBIT_FN wrapping<T> unsigned_of(T x) {
+    constexpr u32 SPARE = 8 * (u32)(sizeof(wrapping<T>) - sizeof(T));
+    return (wrapping<T>)x << SPARE >> SPARE;
+}
+
 template <typename T>
 ISOBIT_FN T int_div(T a, T b) {
     if (b == 0)
@@ -40,6 +47,47 @@ ISOBIT_FN T int_rem(T a, T b) {
             return 0;
     }
     return (T)(a % b);
+}
+
+// The quotient rounded down.
+template <typename T>
+ISOBIT_FN T int_floor_div(T a, T b) {
+    const T q = int_div(a, b);
+    if constexpr (limits<T>::IS_SIGNED) {
+        const T r = int_rem(a, b);
+        return r != 0 && (r < 0) != (b < 0) ? (T)(q - 1) : q;
+    } else {
+        return q;
+    }
+}
+
+// The remainder of the quotient rounded down, which has the sign of the divisor.
+template <typename T>
+ISOBIT_FN T int_floor_mod(T a, T b) {
+    const T r = int_rem(a, b);
+    if constexpr (limits<T>::IS_SIGNED)
+        return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
+    else
+        return r;
+}
+
+// Shifts by any amount, which counts as unsigned; C++ leaves those from the number of bits on
+// undefined.
+template <typename T>
+ISOBIT_FN T int_left_shift(T x, T amount) {
+    constexpr u32 BITS = 8 * (u32)sizeof(T);
+    const wrapping<T> by = unsigned_of(amount);
+    return by < BITS ? (T)((wrapping<T>)x << by) : (T)0;
+}
+
+template <typename T>
+ISOBIT_FN T int_right_shift(T x, T amount) {
+    constexpr u32 BITS = 8 * (u32)sizeof(T);
+    const wrapping<T> by = unsigned_of(amount);
+    if constexpr (limits<T>::IS_SIGNED)
+        return (T)(x >> (by < BITS ? by : BITS - 1));
+    else
+        return by < BITS ? (T)(x >> by) : (T)0;
 }
 
 // Exponentiation by squaring. A negative exponent gives the integer part of the real power: 0

@@ -37,4 +37,27 @@ ISOBIT_FN T float_rem_steps(T x, T y, T up, T down) {
 ISOBIT_FN float float_rem(float x, float y) { return float_rem_steps(x, y, 0x1p22f, 0x1p-22f); }
 ISOBIT_FN double float_rem(double x, double y) { return float_rem_steps(x, y, 0x1p51, 0x1p-51); }
 
+// The quotient `q` of x and y rounded down. Rounding to an integer may have lifted it above the
+// exact quotient; the remainder, an exact fma, tells by its sign.
+template <typename T>
+ISOBIT_FN T float_floor_div(T x, T y, T q) {
+    const T r = fma(-q, y, x);
+    if (abs(y) - abs(y) != 0)
+        // An infinite or NaN divisor: a finite dividend of the other sign lies below zero.
+        return x != 0 && abs(x) - abs(x) == 0 && !is_nan(y) && (x < 0) != (y < 0) ? (T)-1 : q;
+    if (abs(x) - abs(x) != 0)
+        return q - q;
+    const T down = floor(q);
+    return down == q && r != 0 && (r < 0) != (y < 0) ? q - 1 : down;
+}
+
+// The remainder of the quotient rounded down. A zero has the sign of the divisor.
+template <typename T>
+ISOBIT_FN T float_floor_mod(T x, T y) {
+    const T r = float_rem(x, y);
+    if (r == 0)
+        return copysign((T)0, y);
+    return (r < 0) != (y < 0) ? r + y : r;
+}
+
 } // namespace isobit::arith

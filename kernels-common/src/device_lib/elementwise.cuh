@@ -4,7 +4,8 @@
 // - `contiguous`: operands without gaps, moved 16 bytes at a time.
 // - `strided<V>`: any layout of up to MAX_RANK dimensions. A unit of work is V elements along the
 //   innermost dimension. With V > 1, an operand either is contiguous along that dimension or
-//   repeats one element (a broadcast).
+//   repeats one element (a broadcast). An operand of a kernel with two or more inputs may be a
+//   scalar, whose bits are in the walk.
 //
 // An input may be the destination itself: each thread reads an element before it overwrites it, and
 // no other thread reads that element.
@@ -30,7 +31,9 @@ struct Walk {
     u32 rank;
     // Bit i: operand i repeats one element along the innermost dimension.
     u32 broadcast;
-    u32 unused;
+    // Bit i: operand i is a scalar. It has no address and no strides; its bits are the first of
+    // them.
+    u32 scalars;
     // Units along each dimension, and the constants that divide by that count: q = (high half of n
     // * magic + n) >> shift, for n below 2^31 (Granlund and Montgomery, "Division by invariant
     // integers using multiplication", 1994).
@@ -109,11 +112,18 @@ struct Offsets {
     u64 at[U];
 };
 
-template <int V, int U, typename T>
-ISOBIT_FN Pack<V * U, T> gather(const T *base, const Offsets<U> &offsets, bool broadcast) {
+// Reads an input's elements of U units. SCALAR says whether the kernel's inputs may be scalars:
+// without it, an input has to be read from memory, and the code for a scalar is left out.
+template <int V, int U, bool SCALAR, typename T>
+ISOBIT_FN Pack<V * U, T> gather(const T *base, const Offsets<U> &offsets, bool broadcast, bool scalar, u64 bits) {
     Pack<V * U, T> x;
     const auto at = [&](int u) { return (const T *)((const u8 *)base + offsets.at[u]); };
-    if (V > 1 && broadcast) {
+    if (SCALAR && scalar) {
+        const T one = element_of_bits<T>(bits);
+#pragma unroll
+        for (int i = 0; i < V * U; i++)
+            x.v[i] = one;
+    } else if (V > 1 && broadcast) {
 #pragma unroll
         for (int u = 0; u < U; u++) {
             const T one = *at(u);
@@ -167,7 +177,10 @@ ISOBIT_FN void units(const F &f, const Walk<1 + (int)sizeof...(In)> &walk, u32 f
 #pragma unroll
         for (int o = 0; o < OPERANDS; o++)
             offsets[o].at[u] += left[u] * walk.stride[o][0];
-    const auto y = map<V * U>(f, gather<V, U>(in, offsets[1 + I], (walk.broadcast >> (1 + I) & 1) != 0)...);
+    const auto is_in = [](u32 operands, int o) { return (operands >> o & 1) != 0; };
+    const auto y = map<V * U>(
+        f, gather<V, U, (OPERANDS > 2)>(in, offsets[1 + I], is_in(walk.broadcast, 1 + I), is_in(walk.scalars, 1 + I),
+                                        walk.stride[1 + I][0])...);
 #pragma unroll
     for (int u = 0; u < U; u++)
         if (u == 0 || first + (u32)(u * ELEMENTWISE_BLOCK) < walk.units)

@@ -7,7 +7,7 @@
 
 namespace isobit {
 
-// The id that marks a skipped element is the largest u32 or i64. u8 has no such id.
+// The id that marks a skipped element is the largest u32, i32 or i64. u8 has no such id.
 template <typename I>
 ISOBIT_FN bool is_padding(I id) {
     return sizeof(I) > 1 && id == limits<I>::MAX;

@@ -84,6 +84,18 @@ ISOBIT_FN void pack(const Pack<N, T> &x, u32 *w) {
 
 } // namespace vector_detail
 
+// The element whose bits are the low ones of `bits`.
+template <typename T>
+ISOBIT_FN T element_of_bits(u64 bits) {
+    return __builtin_bit_cast(T, (vector_detail::bits_of<T>)bits);
+}
+
+// The bits of an element.
+template <typename T>
+ISOBIT_FN u64 bits_of_element(T x) {
+    return __builtin_bit_cast(vector_detail::bits_of<T>, x);
+}
+
 // Loads `N` elements. Their total size is at most 16 bytes, and the address is a multiple of it.
 template <int N, typename T>
 ISOBIT_FN Pack<N, T> load(const T *from) {

@@ -81,7 +81,7 @@ impl Flags {
             if !std::mem::replace(known, !over) {
                 let message = format!(
                     "{op}: an id is out of range for a dimension of size {size}; its element was skipped. \
-                     u32::MAX and i64::MAX mark elements that are skipped without an error"
+                     u32::MAX, i32::MAX and i64::MAX mark elements that are skipped without an error"
                 );
                 let error = Error::new(ErrorKind::IndexOutOfRange, message).with_op(op);
                 found.push_back(error.with_device(device.location_of()));

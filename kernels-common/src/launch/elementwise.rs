@@ -4,7 +4,8 @@
 //! The order in which elements are visited is free, so dimensions are sorted by the destination's
 //! strides and merged as far as all operands allow. Dense operands then take the contiguous kernel,
 //! operands that are contiguous or broadcast along the innermost dimension take the rows kernel,
-//! and everything else takes the strided one. A large input whose neighbours lie along another
+//! and everything else takes the strided one. A scalar is an operand that is broadcast along every
+//! dimension; its value travels with the launch. A large input whose neighbours lie along another
 //! dimension than the destination's is first copied through tiles.
 
 use crate::device::GpuDevice;
@@ -14,7 +15,7 @@ use crate::launch::{Arg, Launch, sizes};
 use crate::ops::copy::copy_walk;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Dims, Layout, Limits, Result, Src, collapse};
+use isobit_hal::{BackendStorage, DType, Dims, Layout, Limits, Result, Scalar, Src, collapse};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
@@ -69,11 +70,14 @@ pub(crate) fn run<R: GpuRuntime>(
     dst_layout: &Layout,
     params: &[Arg<'_>],
 ) -> Result<()> {
+    let has_scalar = srcs.iter().any(|src| matches!(src, Src::Scalar(_)));
+    let repeated = has_scalar.then(|| Layout::contiguous(()).broadcast_as(dst_layout.shape().clone())).transpose()?;
     let mut operands: Operands<'_> = smallvec::smallvec![Operand::new(dst, dst_layout)];
     for src in srcs {
-        operands.push(match src.storage() {
-            Some((storage, layout)) => Operand::new(storage, layout),
-            None => operands[0],
+        operands.push(match (src, &repeated, src.storage()) {
+            (Src::Scalar(value), Some(repeated), _) => Operand::scalar(*value, repeated),
+            (_, _, Some((storage, layout))) => Operand::new(storage, layout),
+            _ => operands[0],
         });
     }
     // SAFETY: every layout was validated against its buffer, and the caller's parameters are those
@@ -102,9 +106,12 @@ pub(crate) const fn carrier(dtype: DType) -> DType {
     }
 }
 
-/// Returns the dtype of an input, which may be the destination.
+/// Returns the dtype of an input, which may be the destination or a scalar.
 pub(crate) fn dtype_of<R: GpuRuntime>(src: Src<'_, GpuStorage<R>>, dst: &GpuStorage<R>) -> DType {
-    src.storage().map_or(dst.dtype(), |(storage, _)| storage.dtype())
+    match src {
+        Src::Scalar(value) => value.dtype(),
+        _ => src.storage().map_or(dst.dtype(), |(storage, _)| storage.dtype()),
+    }
 }
 
 type Operands<'a> = SmallVec<[Operand<'a>; MAX_OPERANDS]>;
@@ -116,12 +123,21 @@ struct Operand<'a> {
     ptr: u64,
     size: usize,
     layout: &'a Layout,
+    /// The bits of a scalar, which has no address.
+    scalar: Option<u64>,
 }
 
 impl<'a> Operand<'a> {
     fn new<R: GpuRuntime>(storage: &GpuStorage<R>, layout: &'a Layout) -> Self {
         let dtype = storage.dtype();
-        Self { ptr: storage.ptr().at(dtype, layout.start_offset()).0, size: dtype.size_in_bytes(), layout }
+        let ptr = storage.ptr().at(dtype, layout.start_offset()).0;
+        Self { ptr, size: dtype.size_in_bytes(), layout, scalar: None }
+    }
+
+    /// Creates an operand that is one value everywhere; `repeated` has strides of 0.
+    fn scalar(value: Scalar, repeated: &'a Layout) -> Self {
+        let size = value.dtype().size_in_bytes();
+        Self { ptr: 0, size, layout: repeated, scalar: Some(value.to_bits()) }
     }
 }
 
@@ -144,7 +160,7 @@ unsafe fn launch<R: GpuRuntime>(
         // element.
         unsafe { copy_walk(device, operand.size, DevicePtr(operand.ptr), copy.ptr(), dims)? };
         let mut straight: Operands<'_> = operands.into();
-        straight[i] = Operand { ptr: copy.ptr().0, size: operand.size, layout: &layout };
+        straight[i] = Operand { ptr: copy.ptr().0, layout: &layout, ..*operand };
         // SAFETY: the caller promises valid operands. The copy then returns to the pool, which
         // reuses it in stream order.
         return unsafe { launch(device, kernels, &straight, params) };
@@ -164,10 +180,12 @@ unsafe fn launch<R: GpuRuntime>(
         }
         Plan::Walks(walks) => walks,
     };
+    let mut scalars = [None; MAX_OPERANDS];
+    scalars.iter_mut().zip(operands).for_each(|(scalar, o)| *scalar = o.scalar);
     for Span { variant, axes, ptrs, broadcast } in walks {
         let unroll = if variant == Key::ROWS { ROWS_UNROLL } else { STRIDED_UNROLL };
         split(&axes, sizes::ELEMENTWISE.limit(count(&axes)), ptrs, &mut |axes, ptrs| {
-            let (walk, ptrs) = (Walk::new(axes, broadcast), ptrs.map(|ptr| ptr as u64));
+            let (walk, ptrs) = (Walk::new(axes, broadcast, scalars), ptrs.map(|ptr| ptr as u64));
             let units = walk.units.into();
             let mut args: Args<'_> = ptrs[..operands.len()].iter().map(Arg::new).collect();
             args.push(Arg::new(&walk));
@@ -254,7 +272,7 @@ fn plan(operands: &[Operand<'_>], has_rows: bool) -> Plan {
         return Plan::Nothing;
     }
     let width = pack_width(operands);
-    let aligned = operands.iter().all(|o| o.ptr.is_multiple_of((width * o.size) as u64));
+    let aligned = operands.iter().all(|o| o.scalar.is_none() && o.ptr.is_multiple_of((width * o.size) as u64));
     if aligned && operands.iter().all(|o| o.layout.is_contiguous()) {
         return Plan::Contiguous;
     }
@@ -347,7 +365,7 @@ struct Walk {
     units: u32,
     rank: u32,
     broadcast: u32,
-    unused: u32,
+    scalars: u32,
     size: [u32; MAX_RANK],
     magic: [u32; MAX_RANK],
     shift: [u32; MAX_RANK],
@@ -358,13 +376,14 @@ const _: () = assert!(size_of::<Walk>() == 368);
 const _: () = assert!(offset_of!(Walk, size) == 16 && offset_of!(Walk, stride) == 112);
 
 impl Walk {
-    /// Creates a walk of at most [`MAX_RANK`] axes with fewer than 2^31 units.
-    fn new(axes: &[Axis], broadcast: u32) -> Self {
+    /// Creates a walk of at most [`MAX_RANK`] axes with fewer than 2^31 units. `scalars` has the
+    /// bits of the operands that are scalars.
+    fn new(axes: &[Axis], broadcast: u32, scalars: [Option<u64>; MAX_OPERANDS]) -> Self {
         let mut walk = Self {
             units: count(axes) as u32,
             rank: axes.len() as u32,
             broadcast,
-            unused: 0,
+            scalars: 0,
             size: [1; MAX_RANK],
             magic: [1; MAX_RANK],
             shift: [0; MAX_RANK],
@@ -376,6 +395,12 @@ impl Walk {
             (walk.magic[d], walk.shift[d]) = (divisor.magic, divisor.shift);
             for (all, &one) in walk.stride.iter_mut().zip(&axis.stride) {
                 all[d] = one as u64;
+            }
+        }
+        for (o, bits) in scalars.into_iter().enumerate() {
+            if let Some(bits) = bits {
+                walk.scalars |= 1 << o;
+                walk.stride[o][0] = bits;
             }
         }
         walk
@@ -420,7 +445,7 @@ mod tests {
                     let pack = if variant == Key::ROWS { width } else { 1 };
                     split(&axes, most, ptrs, &mut |axes, ptrs| -> Result<()> {
                         assert!(count(axes) <= most && axes.len() <= MAX_RANK);
-                        for at in offsets(&Walk::new(axes, broadcast), operands.len()) {
+                        for at in offsets(&Walk::new(axes, broadcast, [None; MAX_OPERANDS]), operands.len()) {
                             for i in 0..pack {
                                 let one = |(o, operand): (usize, &Operand<'_>)| {
                                     let start = ptrs[o] as u64 + at[o];
@@ -498,7 +523,7 @@ mod tests {
                 .map(|(i, layout)| {
                     let size = [1, 2, 4, 8][random.below(4)];
                     let offset = if random.below(4) == 0 { random.below(16) * size } else { 0 };
-                    Operand { ptr: ((i as u64 + 1) << 32) + offset as u64, size, layout }
+                    Operand { ptr: ((i as u64 + 1) << 32) + offset as u64, size, layout, scalar: None }
                 })
                 .collect();
             let has_rows = random.below(2) == 0;
@@ -548,15 +573,33 @@ mod tests {
                 ptr,
                 size: 4,
                 layout,
+                scalar: None,
             });
             let Plan::Walks(walks) = plan(&operands, true) else { panic!("no walk for {stride:?}") };
             assert_eq!(walks[0].variant, Key::ROWS, "{stride:?}");
         }
-        let operand = Operand { ptr: 1 << 32, size: 2, layout: &dense };
+        let operand = Operand { ptr: 1 << 32, size: 2, layout: &dense, scalar: None };
         assert!(matches!(plan(&[operand, operand], false), Plan::Contiguous));
         let transposed = dense.transpose(0, 1).unwrap();
         let operand = Operand { layout: &transposed, ..operand };
         assert!(matches!(plan(&[operand, operand], false), Plan::Contiguous), "dense in both, in one order");
+    }
+
+    #[test]
+    fn a_scalar_travels_in_the_walk() {
+        let (dense, one) = (Layout::contiguous([64, 64]), Layout::contiguous([1, 1]));
+        let repeated = |dst: &Layout| Layout::contiguous(()).broadcast_as(dst.shape().clone()).unwrap();
+        for (dst, variant) in [(&dense, Key::ROWS), (&one, Key::STRIDED)] {
+            let repeated = repeated(dst);
+            let operand = Operand { ptr: 1 << 32, size: 8, layout: dst, scalar: None };
+            let value = Operand::scalar(Scalar::F64(-2.5), &repeated);
+            let operands = [operand, operand, value];
+            assert_eq!(transposed(dst, value.layout), None);
+            let Plan::Walks(walks) = plan(&operands, true) else { panic!("a scalar has no address") };
+            assert_eq!(walks[0].variant, variant);
+            let walk = Walk::new(&walks[0].axes, walks[0].broadcast, [None, None, value.scalar, None]);
+            assert_eq!((walk.scalars, walk.stride[2][0]), (0b100, (-2.5f64).to_bits()));
+        }
     }
 
     #[test]

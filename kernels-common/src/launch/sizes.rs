@@ -318,6 +318,22 @@ sizes! {
     UPSAMPLE = Size::adjusted("upsample.units", 1 << 30, 128);
     /// The sides from which positions are not computed by bands.
     UPSAMPLE_SIDE = Size::adjusted("upsample.side", 1 << 31, 96);
+    /// The most elements of one launch of a flip, roll or padding: with the last block's overhang,
+    /// indices stay below 2^31.
+    INDEX_MAP = Size::adjusted("index_map.elements", 1 << 30, 2048);
+    /// The shortest row whose position is worth computing once for all its elements: a warp's.
+    INDEX_MAP_ROW_FROM = Size::fixed("index_map.row_from", 32);
+    /// The longest row that one block moves.
+    INDEX_MAP_ROW_PART = Size::fixed("index_map.row_part", 2048);
+    /// The most tensors that one launch joins ...
+    CONCAT_INPUTS = Size::adjusted("concat.inputs", 16, 2);
+    /// ... and the most elements.
+    CONCAT = Size::adjusted("concat.elements", 1 << 30, 2048);
+    /// The shortest row, as for maps.
+    CONCAT_ROW_FROM = Size::fixed("concat.row_from", 32);
+    /// The longest row that one block moves.
+    CONCAT_ROW_PART = Size::fixed("concat.row_part", 2048);
+
     /// The most units of one launch: indices stay below 2^31.
     ROPE = Size::adjusted("rope.units", 1 << 30, 64);
     /// The most dimensions of a draw; numbers for more are drawn in order and copied.

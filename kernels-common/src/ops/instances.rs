@@ -21,6 +21,8 @@ pub(crate) mod conv;
 pub(crate) mod copy;
 #[path = "fill/instances.rs"]
 mod fill;
+#[path = "index_map/instances.rs"]
+pub(crate) mod index_map;
 #[path = "indexing/instances.rs"]
 pub(crate) mod indexing;
 #[path = "matmul/instances.rs"]
@@ -112,6 +114,7 @@ pub fn add(modules: &mut Vec<Module>) {
             Family::Conv => conv::add,
             Family::Pooling => pooling::add,
             Family::Upsample => upsample::add,
+            Family::IndexMap => index_map::add,
             Family::Random => random::add,
             Family::Quantized => quantized::add,
         };

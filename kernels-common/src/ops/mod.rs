@@ -9,6 +9,7 @@ pub(crate) mod compare;
 pub(crate) mod conv;
 pub(crate) mod copy;
 pub(crate) mod fill;
+pub(crate) mod index_map;
 pub(crate) mod indexing;
 pub(crate) mod matmul;
 pub(crate) mod norm;
@@ -55,6 +56,7 @@ macro_rules! in_family {
             Family::Conv => conv::$function($($arg),*),
             Family::Pooling => pooling::$function($($arg),*),
             Family::Upsample => upsample::$function($($arg),*),
+            Family::IndexMap => index_map::$function($($arg),*),
             Family::Random => random::$function($($arg),*),
             Family::Quantized => quantized::$function($($arg),*),
         }

@@ -4,10 +4,10 @@
 mod params;
 
 use super::Family;
-use crate::case::{Dist, LayoutKind, LayoutSpec, Params, Values, scalar_from_bits};
+use crate::case::{Dist, LayoutKind, LayoutSpec, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{DST_KINDS, Draw, Drawn, Fixed, Plan, layout, shape, values};
-use isobit_hal::{Affine, Clamp, DType, Elu, Op, Powf};
+use isobit_hal::{Affine, Celu, Clamp, DType, Elu, LeakyRelu, Op, Powf, Scalar};
 
 pub(super) struct ElementwiseFamily;
 
@@ -15,12 +15,14 @@ impl Family for ElementwiseFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         match op {
             Op::Fill(value) => match params {
-                Params::Fill(bits) => Op::Fill(scalar_from_bits(value.dtype(), *bits)),
+                Params::Fill(bits) => Op::Fill(Scalar::from_bits(value.dtype(), *bits)),
                 _ => op.clone(),
             },
             Op::Affine(_) => Op::Affine(Affine::new(params.number("mul"), params.number("add"))),
             Op::Powf(_) => Op::Powf(Powf::new(params.number("exponent"))),
             Op::Elu(_) => Op::Elu(Elu::new(params.number("alpha"))),
+            Op::LeakyRelu(_) => Op::LeakyRelu(LeakyRelu::new(params.number("negative_slope"))),
+            Op::Celu(_) => Op::Celu(Celu::new(params.number("alpha"))),
             Op::Clamp(_) => Op::Clamp(Clamp::new(params.number("min"), params.number("max"))),
             other => other.clone(),
         }
@@ -31,6 +33,7 @@ impl Family for ElementwiseFamily {
         match op {
             Op::Cast => all().flat_map(|from| all().map(move |to| vec![from, to])).collect(),
             Op::Cmp(_) => all().map(|d| vec![d, d, DType::U8]).collect(),
+            Op::Predicate(_) => all().map(|d| vec![d, DType::U8]).collect(),
             Op::WhereCond => all().flat_map(|cond| all().map(move |d| vec![cond, d, d, d])).collect(),
             _ => all().map(|d| vec![d; op.inputs() + 1]).collect(),
         }

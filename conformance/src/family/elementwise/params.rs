@@ -78,6 +78,8 @@ pub(super) fn draw(draw: &mut Draw, cell: &Cell) -> Params {
         Op::Affine(_) => Params::Affine { mul: number(draw, NUMBERS), add: number(draw, NUMBERS) },
         Op::Powf(_) => Params::Number(number(draw, EXPONENTS)),
         Op::Elu(_) => Params::Number(number(draw, NUMBERS)),
+        Op::LeakyRelu(_) => Params::Named(Named::default().with("negative_slope", &[number(draw, NUMBERS).0])),
+        Op::Celu(_) => Params::Named(Named::default().with("alpha", &[number(draw, NUMBERS).0])),
         Op::Clamp(_) => {
             let (min, max) = (number(draw, NUMBERS).0, number(draw, NUMBERS).0);
             Params::Named(Named::default().with("min", &[min]).with("max", &[max]))

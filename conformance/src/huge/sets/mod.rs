@@ -23,7 +23,7 @@ pub(super) fn all(sizes: Sizes) -> Vec<(Option<&'static Cell>, Case)> {
         [elementwise::cases, rows::cases, product::cases, windows::cases, indexing::cases, quantized::cases];
     let tiled = families.into_iter().flat_map(|family| family(sizes)).map(|(what, tiled)| {
         let name = if tiled.is_rows() { COPY2D } else { tiled.op().name() };
-        (Some(cell(name, tiled.op(), &tiled.dtypes())), Case { what, work: Work::Tiled(tiled) })
+        (Some(cell(name, tiled.op(), &tiled.dtypes())), Case { what, work: Work::Tiled(Box::new(tiled)) })
     });
     let special = Special::all().into_iter().map(|(what, special)| {
         let cell = special.op().map(|(op, dtypes)| cell(op.name(), &op, &dtypes));

@@ -1,10 +1,12 @@
-//! What works along a dimension: reductions, running sums, norms, rotary embedding, triangles and
-//! sorts.
+//! What works along a dimension: reductions, running sums, norms, rotary embedding, triangles,
+//! sorts and maps of indices.
 
 use super::Cases;
 use crate::huge::Sizes;
 use crate::huge::tiled::{COLUMNS, Fill, Operand, ROWS, Tiled, most};
-use isobit_hal::{CumSum, DType, Op, Reduce, ReduceOp, RopeForm, Sort, TopK, Triangle};
+use isobit_hal::{
+    Concat, DType, Flip, Op, Pad, PadMode, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scalar, Scan, Sort, TopK, Triangle,
+};
 
 /// A row that spans several segments of a reduction and several levels of a running sum.
 const LONG: usize = 200_003;
@@ -20,12 +22,13 @@ pub(super) fn cases(s: Sizes) -> Cases {
     out.extend(scans(s));
     out.extend(norms(s));
     out.extend(sorts(s));
+    out.extend(maps(s));
     out
 }
 
 fn reductions(s: Sizes) -> Cases {
     use DType::{BF16, F16, F32, I8, I64, U8, U32};
-    use ReduceOp::{ArgMax, ArgMin, Max, Mean, Min, Prod, Sum};
+    use ReduceOp::{Any, ArgMax, ArgMin, L2Norm, LogSumExp, Max, MaxNorm, Mean, Min, Prod, Std, Sum, Var};
     let (n, half) = (most(s), s.beyond_31());
     let reduce = |op, dims: &[usize]| Op::Reduce(Reduce::new(op, dims));
     let rows = |op, dtype, to, elements| {
@@ -61,6 +64,13 @@ fn reductions(s: Sizes) -> Cases {
         ("rows", rows(Mean, BF16, BF16, n)),
         ("columns", columns(Mean, F16, F16, n)),
         ("columns", columns(Prod, U32, U32, n)),
+        ("rows", rows(LogSumExp, F16, F16, n)),
+        ("columns", columns(LogSumExp, F32, F32, half)),
+        ("rows", rows(L2Norm, F32, F32, n)),
+        ("pairs", pairs(MaxNorm, I8, I8)),
+        ("rows", rows(Any, I8, U8, n)),
+        ("columns", columns(Var, F32, F32, half)),
+        ("long rows", long(Std, BF16)),
         ("rows", rows(ArgMax, F16, U32, n)),
         ("columns", columns(ArgMax, F16, U32, n)),
         (
@@ -71,14 +81,14 @@ fn reductions(s: Sizes) -> Cases {
 }
 
 fn scans(s: Sizes) -> Cases {
-    use DType::{F16, F32, F64, I32, U8};
+    use DType::{F16, F32, F64, I8, I32, U8};
     let n = most(s);
-    let scan = |dim| Op::CumSum(CumSum::new(dim));
-    let same = |dim, operand: Operand, elements| Tiled::new(scan(dim), vec![operand.clone()], operand, elements);
+    let of = |scan, operand: Operand, elements| Tiled::new(Op::Scan(scan), vec![operand.clone()], operand, elements);
+    let same = |dim, operand, elements| of(Scan::cumsum(dim), operand, elements);
     // One sequence that passes 2^32 elements; the sums of a tile cancel, so the result repeats.
     let endless = |dtype, dims: &[usize], elements| {
         let operand = Operand::new(dtype, dims).along(0);
-        Tiled::new(scan(0), vec![operand.clone().fill(Fill::ZeroSum)], operand, elements)
+        Tiled::new(Op::Scan(Scan::cumsum(0)), vec![operand.clone().fill(Fill::ZeroSum)], operand, elements)
     };
     vec![
         ("rows", same(1, matrix(F32, ROWS, COLUMNS).along(0), n)),
@@ -90,6 +100,10 @@ fn scans(s: Sizes) -> Cases {
         ("one sequence", endless(F64, &[15_015], s.beyond_31())),
         ("three long columns", endless(F32, &[5005, 3], n)),
         ("rows", same(1, matrix(U8, ROWS, COLUMNS).along(0), n)),
+        ("rows from their ends", of(Scan::cumsum(1).reverse(), matrix(F32, ROWS, COLUMNS).along(0), n)),
+        ("columns from their ends", of(Scan::cummax(0).reverse(), matrix(I8, ROWS, COLUMNS).along(1), n)),
+        ("long rows", of(Scan::cumprod(1).exclusive(), matrix(F32, 1, LONG).along(0), n)),
+        ("long rows from their ends", of(Scan::cummin(1).reverse().exclusive(), matrix(F16, 1, LONG).along(0), n)),
     ]
 }
 
@@ -120,6 +134,28 @@ fn norms(s: Sizes) -> Cases {
         ("batches", Tiled::new(Op::Rope(RopeForm::Thd), vec![steps(), step_angles(), step_angles()], steps(), n)),
         ("planes", Tiled::new(Op::Triangle(Triangle::lower(3)), vec![planes(F32)], planes(F32), n)),
         ("planes", Tiled::new(Op::Triangle(Triangle::upper(-2)), vec![planes(U8)], planes(U8), n)),
+    ]
+}
+
+fn maps(s: Sizes) -> Cases {
+    use DType::{F16, F32, I16, I64, U8};
+    let n = most(s);
+    let (rows, wider) = (|d| matrix(d, ROWS, COLUMNS).along(0), |d, more| matrix(d, ROWS, COLUMNS + more).along(0));
+    let pad = |mode| Op::Pad(Pad::new(&[0, 3], &[0, 4], mode));
+    let zero = PadMode::Constant(Scalar::zero(F16));
+    // Columns that are moved as whole rows of their tile.
+    let tiles = |d, rows| Operand::new(d, &[5, rows, 33]).along(0);
+    let joined = |d| matrix(d, ROWS, 5 * COLUMNS).along(0);
+    vec![
+        ("rows", Tiled::new(Op::Flip(Flip::new(&[1])), vec![rows(F16)], rows(F16), n)),
+        ("rows", Tiled::new(Op::Roll(Roll::new(&[-7], &[1])), vec![rows(U8)], rows(U8), n)),
+        ("planes", Tiled::new(Op::Roll(Roll::new(&[2], &[1])), vec![tiles(F32, 9)], tiles(F32, 9), n)),
+        ("rows", Tiled::new(pad(zero), vec![rows(F16)], wider(F16, 7), n)),
+        ("rows", Tiled::new(pad(PadMode::Reflect), vec![rows(F32)], wider(F32, 7), n)),
+        ("rows", Tiled::new(pad(PadMode::Circular), vec![rows(I16)], wider(I16, 7), n)),
+        ("rows", Tiled::new(Op::Repeat(Repeat::new(&[1, 2])), vec![rows(U8)], wider(U8, COLUMNS), n)),
+        ("rows", Tiled::new(Op::Concat(Concat::new(1, 5)), vec![rows(U8); 5], joined(U8), n)),
+        ("rows", Tiled::new(Op::Concat(Concat::new(1, 5)), vec![rows(I64); 5], joined(I64), s.beyond_31())),
     ]
 }
 

@@ -36,6 +36,7 @@ impl Ids {
         let padding = match dtype {
             DType::U8 => None,
             DType::U32 => Some(u32::MAX.into()),
+            DType::I32 => Some(i32::MAX.into()),
             _ => Some(i64::MAX),
         };
         // An empty layout may have any offset; none of its elements is accessed.
@@ -55,6 +56,7 @@ impl Ids {
             match self.dtype {
                 DType::U8 => (*self.base.wrapping_add(offset)).into(),
                 DType::U32 => (*self.base.cast::<u32>().wrapping_add(offset)).into(),
+                DType::I32 => (*self.base.cast::<i32>().wrapping_add(offset)).into(),
                 _ => *self.base.cast::<i64>().wrapping_add(offset),
             }
         }
@@ -92,7 +94,7 @@ impl Faults {
         let Some((_, id)) = self.0.into_inner() else { return Ok(()) };
         let message = format!(
             "{op}: the id {id} lies outside dimension {dim}, which has size {size}; its element was skipped, the others were processed. \
-             u32::MAX and i64::MAX mark elements that are skipped without an error"
+             u32::MAX, i32::MAX and i64::MAX mark elements that are skipped without an error"
         );
         Err(Error::new(ErrorKind::IndexOutOfRange, message).with_op(op))
     }

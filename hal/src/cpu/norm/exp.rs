@@ -7,7 +7,7 @@ use crate::F8E4M3;
 use half::{bf16, f16};
 
 /// A dtype that has a softmax.
-pub(super) trait ExpDown: Recipes {
+pub(in crate::cpu) trait ExpDown: Recipes {
     /// Returns e^x for x <= 0; NaN stays NaN.
     fn exp_down(x: Self::Compute) -> Self::Compute;
 }

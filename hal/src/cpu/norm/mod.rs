@@ -14,7 +14,7 @@ use super::reduce::{Lanes, SEGMENT, reduce_segments};
 use super::vector::{Kernel, vectorised};
 use super::walk::{Function, dispatch_float};
 use crate::{BinaryOp, Layout, Op, Result, Src};
-use exp::ExpDown;
+pub(super) use exp::ExpDown;
 use rayon::prelude::*;
 use rows::{Rows, widened};
 

@@ -2,12 +2,14 @@
 //! them before it executes anything.
 
 mod attention;
+mod index_map;
 mod quantized;
 mod windows;
 
 use super::{Op, Reduce};
 use crate::{DType, Dims, Error, ErrorKind, Result, Shape};
 use attention::attention;
+use index_map::{concat, flip, pad, repeat, roll};
 use quantized::{qmatmul, qmatmul_id};
 use windows::{conv, pool, upsample, windows};
 
@@ -76,10 +78,11 @@ fn reduce(reduce: &Reduce, src: &Shape) -> Result<Shape> {
     }
     let result = src.reduced(&reduce.dims);
     let count: usize = reduce.dims.iter().map(|&d| src.dims()[d]).product();
-    if count == 0 && op.needs_elements() && result.elem_count() > 0 {
+    if count == 0 && reduce.needs_elements() && result.elem_count() > 0 {
         let dims = reduce.dims.as_slice();
+        let instead = if op.is_arg() { "" } else { "; Reduce::with_empty_extremes gives it an extreme of the dtype" };
         return Err(invalid(format!(
-            "{op} over zero elements has no value: the shape is {src}, the reduced dimensions are {dims:?}"
+            "{op} over zero elements has no value: the shape is {src}, the reduced dimensions are {dims:?}{instead}"
         )));
     }
     if op.is_arg() && count > u32::MAX as usize {
@@ -171,7 +174,7 @@ impl Op {
             (Op::Triangle(_), [src]) if src.rank() < 2 => {
                 return Err(mismatch(format!("{self} takes matrices, but {src} has fewer than two dimensions")));
             }
-            (Op::CumSum(op), [src]) => dimension(self, src, op.dim).map(|_| (*src).clone())?,
+            (Op::Scan(op), [src]) => dimension(self, src, op.dim).map(|_| (*src).clone())?,
             (Op::Softmax | Op::LogSoftmax | Op::Sort(_), [src]) => last(self, src).map(|_| (*src).clone())?,
             (Op::ArgSort(_), [src]) => {
                 let n = last(self, src)?;
@@ -228,6 +231,11 @@ impl Op {
             (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleBilinear2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
+            (Op::Flip(p), [src]) => flip(self, p, src)?,
+            (Op::Roll(p), [src]) => roll(self, p, src)?,
+            (Op::Pad(p), [src]) => pad(self, p, src)?,
+            (Op::Repeat(p), [src]) => repeat(self, p, src)?,
+            (Op::Concat(p), inputs) => concat(self, p, inputs)?,
             (Op::Quantize(format), [src]) => {
                 with_dim(src, src.rank().saturating_sub(1), format.row_bytes(last(self, src)?)?)
             }
@@ -246,9 +254,9 @@ impl Op {
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
             Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,
-            Op::Cmp(_) | Op::Quantize(_) => Some(DType::U8),
+            Op::Cmp(_) | Op::Predicate(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
-            Op::Reduce(r) if r.op.is_arg() => Some(DType::U32),
+            Op::Reduce(r) => inputs.first().map(|&dtype| r.op.result_dtype(dtype)),
             Op::WhereCond | Op::QMatmul(_) | Op::QMatmulId(_) => inputs.get(1).copied(),
             _ => inputs.first().copied(),
         }

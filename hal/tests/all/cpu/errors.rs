@@ -21,6 +21,10 @@ fn dtypes_that_do_not_fit() {
     refused(i.unary(&l, UnaryOp::Exp), kind, "exp takes floats");
     refused(i.powf(&l, 2.0), kind, "powf takes floats");
     refused(i.elu(&l, 1.0), kind, "elu takes floats");
+    refused(i.leaky_relu(&l, 1.0), kind, "leaky_relu takes floats");
+    refused(i.celu(&l, 1.0), kind, "celu takes floats");
+    refused(i.binary(&l, &i, &l, BinaryOp::Atan2), kind, "atan2 takes floats");
+    refused(x.binary(&l, &h, &l, BinaryOp::Hypot), kind, "hypot takes floats of one dtype");
     refused(x.cmp(&l, &i, &l, CmpOp::Eq), kind, "eq takes");
     refused(x.where_cond(&l, &x, &l, &x, &l), kind, "u8, u32 or i64");
     refused(i.reduce(&l, &Reduce::new(ReduceOp::Mean, &[0])), kind, "mean takes floats");
@@ -98,6 +102,8 @@ fn reductions_without_a_meaning() {
     let empty = Layout::contiguous([3, 0]);
     for op in [ReduceOp::Min, ReduceOp::Max, ReduceOp::ArgMin, ReduceOp::ArgMax] {
         refused(x.reduce(&empty, &Reduce::new(op, &[1])), kind, "over zero elements");
+        let result = x.reduce(&empty, &Reduce::new(op, &[1]).with_empty_extremes());
+        assert_eq!(result.is_err(), op.is_arg(), "{op}");
         assert!(x.reduce(&empty, &Reduce::new(op, &[0])).unwrap().is_empty());
     }
 }
@@ -122,12 +128,12 @@ fn support_is_what_the_call_answers() {
         for &u in UnaryOp::ALL {
             let x = CpuDevice.zeros(&Shape::from(2), d).unwrap();
             let supported = ask(Op::Unary(u), &[d, d]).is_supported();
-            assert_eq!(supported, d.is_float() || !u.is_float_only(), "{u} {d}");
+            assert_eq!(supported, u.takes(d), "{u} {d}");
             assert_eq!(supported, x.unary(&Layout::contiguous(2), u).is_ok(), "{u} {d}");
         }
         for &r in ReduceOp::ALL {
             let x = CpuDevice.zeros(&Shape::from(2), d).unwrap();
-            let out = if r.is_arg() { DType::U32 } else { d };
+            let out = r.result_dtype(d);
             let op = Reduce::new(r, &[0]);
             assert_eq!(
                 ask(Op::Reduce(op.clone()), &[d, out]).is_supported(),
@@ -136,7 +142,9 @@ fn support_is_what_the_call_answers() {
         }
         for &e in DType::ALL {
             assert!(ask(Op::Cast, &[d, e]).is_supported());
-            assert_eq!(ask(Op::Binary(BinaryOp::Pow), &[d, e, d]).is_supported(), d == e);
+            for &b in BinaryOp::ALL {
+                assert_eq!(ask(Op::Binary(b), &[d, e, d]).is_supported(), d == e && b.takes(d), "{b} {d} {e}");
+            }
         }
     }
     let Support::Unsupported { kind, .. } = ask(Op::Cast, &[DType::F32]) else { panic!("one operand is too few") };

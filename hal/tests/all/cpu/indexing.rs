@@ -101,7 +101,7 @@ fn ids_of_one_dimension_serve_every_slice() {
         for ((from, from_len), (to, to_len)) in layouts(moved, true).into_iter().zip(layouts(&tensor, false)) {
             let (source, target) = (rng.floats(from_len), rng.floats(to_len));
             let at = |index: &[usize]| offset(&to, &with(index, dim, ids[2 * index[dim]] as usize));
-            let got = storage(&target).index_select(&stored, &to, &every_second, dim).unwrap();
+            let got = storage(&target).index_select(&to, &stored, &every_second, dim).unwrap();
             let want: Vec<f32> = indices(moved).iter().map(|i| target[at(i)]).collect();
             assert_same(&vec::<f32>(&got), &want);
 
@@ -173,12 +173,18 @@ fn padding_is_left_out_and_what_is_out_of_range_is_reported_too() {
     let (wrong, values) = take(&storage(&[i64::from(u32::MAX), i64::MIN, 1, 2]));
     out_of_range(wrong, "4294967295");
     assert_eq!(values, [0, 0, 11, 12]);
+    let (padded, values) = take(&storage(&[i32::MAX, 1, 0, 2]));
+    padded.unwrap();
+    assert_eq!(values, [0, 11, 10, 12]);
+    let (wrong, values) = take(&storage(&[2i32, -1, 1, i32::MIN]));
+    out_of_range(wrong, "-1");
+    assert_eq!(values, [12, 0, 11, 0]);
     let (wrong, values) = take(&storage(&[3u8, 255, 1, 2]));
     out_of_range(wrong, "3");
     assert_eq!(values, [0, 0, 11, 12], "a u8 has no padding mark: 255 is out of range of three");
 
     let many = storage(&(0..300).collect::<Vec<i32>>());
-    let got = many.index_select(&storage(&[255u8, 0]), &l(300), &l(2), 0).unwrap();
+    let got = many.index_select(&l(300), &storage(&[255u8, 0]), &l(2), 0).unwrap();
     assert_eq!(vec::<i32>(&got), [255, 0]);
 
     for add in [false, true] {
@@ -204,7 +210,7 @@ fn there_may_be_nothing_to_take_or_nowhere_to_put_it() {
     let no_ids = storage::<u8>(&[]);
     dst.scatter_add_set(&two, &no_ids, &empty, &none, &empty, 0).unwrap();
     assert_eq!(vec::<f32>(&dst), [0.0, 0.0]);
-    assert!(dst.index_select(&no_ids, &two, &empty, 0).unwrap().is_empty());
+    assert!(dst.index_select(&two, &no_ids, &empty, 0).unwrap().is_empty());
 }
 
 #[test]

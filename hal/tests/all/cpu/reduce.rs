@@ -27,11 +27,12 @@ pub(super) fn by_the_rule<A: Copy>(sequence: &[A], f: &dyn Fn(A, A) -> A) -> A {
     if values.len() == 1 { values[0] } else { by_the_rule(&values, f) }
 }
 
-fn reduce<T: WithDType, O: WithDType>(op: ReduceOp, x: &[T], layout: &Layout, dims: &[usize]) -> Vec<O> {
+pub(super) fn reduce<T: WithDType, O: WithDType>(op: ReduceOp, x: &[T], layout: &Layout, dims: &[usize]) -> Vec<O> {
     vec(&storage(x).reduce(layout, &Reduce::new(op, dims)).unwrap())
 }
 
-const SIZES: [usize; 17] = [1, 2, 3, 31, 33, 127, 129, 255, 256, 257, 511, 513, 1025, 65_535, 65_536, 65_537, 200_003];
+pub(super) const SIZES: [usize; 17] =
+    [1, 2, 3, 31, 33, 127, 129, 255, 256, 257, 511, 513, 1025, 65_535, 65_536, 65_537, 200_003];
 
 #[test]
 fn sums_products_and_means_keep_the_order() {

@@ -5,7 +5,7 @@
 use super::oracle::value;
 use super::*;
 use half::{bf16, f16};
-use isobit_hal::{Dims, Op, Sort, TopK};
+use isobit_hal::{Dims, Op, Sort, Src, TopK};
 use std::cmp::Ordering;
 
 /// Returns the order of two values as `docs/numerics/sort.md` defines it.
@@ -52,6 +52,9 @@ fn check_row<T: WithDType>(row: &[T], sort: Sort) {
     let (values, positions) = (vec::<T>(&values), vec::<u32>(&positions));
     assert_eq!(positions.len(), n);
     assert_sorted(row, &positions, sort);
+    let mut wide = CpuStorage::zeros(n, DType::I64).unwrap();
+    CpuStorage::apply_into(&Op::ArgSort(sort), &[Src::Storage(&src, &layout)], &mut wide, &layout).unwrap();
+    assert!(vec::<i64>(&wide).iter().zip(&positions).all(|(&wide, &p)| wide == i64::from(p)));
     let moved: Vec<T> = positions.iter().map(|&p| row[p as usize]).collect();
     assert_eq!(bits(&values), bits(&moved));
     for k in [0, 1, 2, n / 3, n.saturating_sub(1), n] {
@@ -137,13 +140,7 @@ fn any_layout_and_only_the_last_dimension() {
         let to = Layout::new(layout.shape().clone(), strides, 1).unwrap();
         let mut dst = storage(&vec![u32::MAX; 2 * n * rows + 1]);
         for sort in [Sort::ascending(), Sort::descending()] {
-            CpuStorage::apply_into(
-                &Op::ArgSort(sort),
-                &[isobit_hal::Src::Storage(&storage(&x), &layout)],
-                &mut dst,
-                &to,
-            )
-            .unwrap();
+            CpuStorage::apply_into(&Op::ArgSort(sort), &[Src::Storage(&storage(&x), &layout)], &mut dst, &to).unwrap();
             let got = vec::<u32>(&dst);
             let elements: Vec<bf16> = layout.strided_index().map(|i| x[i]).collect();
             let positions: Vec<u32> = to.strided_index().map(|i| got[i]).collect();

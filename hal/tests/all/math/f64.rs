@@ -36,6 +36,17 @@ fn function(name: &str) -> (Function, f64) {
         "recip" => (One(recip), 0.501),
         "pow" => (Two(pow), 4.0),
         "elu" => (Two(elu), 4.0),
+        "asinh" => (One(asinh), 2.0),
+        "acosh" => (One(acosh), 2.0),
+        "atanh" => (One(atanh), 2.0),
+        "softplus" => (One(softplus), 2.0),
+        "mish" => (One(mish), 4.0),
+        "hard_sigmoid" => (One(hard_sigmoid), 2.0),
+        "hard_swish" => (One(hard_swish), 4.0),
+        "selu" => (One(selu), 4.0),
+        "celu" => (Two(celu), 4.0),
+        "atan2" => (Two(atan2), 2.0),
+        "hypot" => (Two(hypot), 2.0),
         _ => panic!("f64_truth.bin has an unknown function `{name}`"),
     }
 }
@@ -83,7 +94,7 @@ fn every_recipe_is_within_its_bound() {
     let mut file = Reader(&bytes);
     assert_eq!(&file.take::<8>(), b"F64TRUE1");
     let functions = file.u32();
-    assert_eq!(functions, 24);
+    assert_eq!(functions, 35);
     for _ in 0..functions {
         let [length] = file.take();
         let name = String::from_utf8((0..length).map(|_| file.take::<1>()[0]).collect()).unwrap();

@@ -118,8 +118,37 @@ check! {
         // (1 + tanh u) / 2 without cancellation.
         share(x, 1.0 / (1.0 + (-2.0 * u).exp()))
     };
+    asinh: |x| x.signum() * inverse_sinh(x.abs());
+    acosh: |x| if x < 1.0 { f64::NAN } else { (x - 1.0 + ((x - 1.0) * (x + 1.0)).sqrt()).ln_1p() };
+    atanh: |x| 0.5 * (2.0 * x / (1.0 - x)).ln_1p();
+    softplus: |x| x.max(0.0) + (-x.abs()).exp().ln_1p();
+    mish: mish_truth;
+    hard_sigmoid: |x| ((x + 3.0) / 6.0).clamp(0.0, 1.0);
+    hard_swish: |x| match x {
+        ..=-3.0 => -0.0,
+        3.0.. => x,
+        _ => share(x, (x + 3.0) / 6.0),
+    };
+    selu: |x| {
+        let (scale, alpha) = (1.050_700_987_355_480_5, 1.673_263_242_354_377_2);
+        if x > 0.0 { scale * x } else { scale * alpha * x.exp_m1() }
+    };
     erf: erf_truth;
     gelu_erf: |x| share(x, phi_truth(x));
+}
+
+/// asinh of a positive number by its logarithm, without cancellation.
+fn inverse_sinh(a: f64) -> f64 {
+    if a == f64::INFINITY { a } else { (a + a * a / (1.0 + (1.0 + a * a).sqrt())).ln_1p() }
+}
+
+/// x tanh(log(1 + e^x)), as x (E^2 + 2 E) / (E^2 + 2 E + 2) with E = e^x, or in terms of 1/E.
+fn mish_truth(x: f64) -> f64 {
+    if x == f64::NEG_INFINITY {
+        return -0.0;
+    }
+    let e = (-x.abs()).exp();
+    if x < 0.0 { x * e * (e + 2.0) / (e * (e + 2.0) + 2.0) } else { x * (1.0 + 2.0 * e) / (1.0 + 2.0 * e * (1.0 + e)) }
 }
 
 /// erf by its power series up to 3 (Abramowitz and Stegun 7.1.6, all terms positive), and by the
@@ -195,4 +224,46 @@ fn elu() {
         assert!(got == truth || (got - truth).abs() <= unit, "elu({x:e}): got {got:e}, expected {truth:e}");
     }
     assert_eq!(narrow::elu::<F16>(f32::NEG_INFINITY, 2.0), -2.0);
+}
+
+/// Special cases of C's Annex F; all other results of sides of similar size within 1 ulp.
+#[test]
+fn functions_of_two_sides() {
+    type Truth = fn(f64, f64) -> f64;
+    fn check<T: Narrow>(format: &Format) {
+        let functions: [(&str, Recipe, Truth); 2] =
+            [("atan2", atan2::<T>, f64::atan2), ("hypot", hypot::<T>, f64::hypot)];
+        let step = if format.saturates { 1 } else { 127 };
+        let some: Vec<f32> = format.values().step_by(step).chain([0.0, -0.0, 1.0, -1.0]).collect();
+        for (name, recipe, truth) in functions {
+            for (&y, &x) in some.iter().flat_map(|y| some.iter().map(move |x| (y, x))) {
+                let got = format.round(recipe(y, x).into());
+                let truth = truth(y.into(), x.into());
+                let want = format.round(truth);
+                let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+                let least = 2f64.powi(1 - format.bias());
+                let unit = 2f64.powi(-(format.fraction_bits as i32)) * truth.abs().max(least);
+                assert!(
+                    same || (got - truth).abs() <= unit,
+                    "{name}({y:e}, {x:e}) of {}: got {got:e}, expected {truth:e}",
+                    format.name
+                );
+            }
+        }
+    }
+    check::<F16>(&F16_FORMAT);
+    check::<Bf16>(&BF16_FORMAT);
+    check::<F8E4M3>(&F8_FORMAT);
+}
+
+#[test]
+fn celu() {
+    for (x, alpha) in F16_FORMAT.values().filter(|x| !x.is_nan()).flat_map(|x| [(x, 1.25), (x, 0.3), (x, -2.0)]) {
+        let a = f64::from(alpha);
+        let truth = if x > 0.0 { x.into() } else { a * (f64::from(x) / a).exp_m1() };
+        let want = F16_FORMAT.round(truth);
+        let got = F16_FORMAT.round(narrow::celu::<F16>(x, alpha).into());
+        let unit = (truth.abs() * 2f64.powi(-10)).max(2f64.powi(-24));
+        assert!(got == want || (got - truth).abs() <= unit, "celu({x:e}): got {got:e}, expected {truth:e}");
+    }
 }

@@ -34,7 +34,7 @@ pub fn open(ordinal: usize) -> Result<AnyDevice> {
     let names = names(variable(DEVICES)?.as_deref(), &found)?;
     let name = names.get(ordinal).ok_or_else(|| absent(ordinal, &names))?;
     let numerics = variable(NUMERICS)?.map(|name| name.parse::<Numerics>()).transpose()?;
-    let device = opened(name, numerics.unwrap_or_else(|| default_numerics(name, &found)))?;
+    let device = AnyDevice::open_with(name, numerics.unwrap_or_else(|| default_numerics(name, &found)))?;
     // A device may be named twice.
     let device = open.values().find(|other| other.location() == device.location()).cloned().unwrap_or(device);
     open.insert(ordinal, device.clone());
@@ -100,15 +100,6 @@ fn default_numerics(name: &str, found: &[FoundDevice]) -> Numerics {
     }
 }
 
-fn opened(name: &str, numerics: Numerics) -> Result<AnyDevice> {
-    let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-    match (driver, ordinal.parse()) {
-        ("cuda", Ok(ordinal)) => AnyDevice::new_cuda_with(ordinal, numerics),
-        ("rocm", Ok(ordinal)) => AnyDevice::new_rocm_with(ordinal, numerics),
-        _ => AnyDevice::open(name),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_refused_with_the_names_there_are() {
-        let e = opened("metal:0", Numerics::Portable).unwrap_err();
+        let e = AnyDevice::open_with("metal:0", Numerics::Portable).unwrap_err();
         assert!(e.kind() == ErrorKind::InvalidArgument && e.to_string().contains("metal:0"), "{e}");
     }
 }

@@ -122,7 +122,7 @@ impl QStorage {
         let row = self.format.stored(hidden)?;
         let matrix = Layout::contiguous((rows, row));
         let format = self.format;
-        let picked = Self { storage: self.storage.index_select(ids, &matrix, ids_layout, 0)?, format };
+        let picked = Self { storage: self.storage.index_select(&matrix, ids, ids_layout, 0)?, format };
         picked.dequantize(ids_layout.elem_count() * hidden, DType::F32)
     }
 

@@ -1,7 +1,7 @@
 //! What candle expects of a device, and Isobit's own types behind candle's.
 
 use anyhow::Result;
-use candle_core::cuda::isobit::{self, AnyDevice, BackendStorage as _, CumSum, Op};
+use candle_core::cuda::isobit::{self, AnyDevice, BackendStorage as _, Op, Scan};
 use candle_core::{CudaDevice, CudaStorage, DType, Device, Shape, Storage, Tensor};
 use isobit_candle_proofs::device;
 
@@ -131,7 +131,7 @@ fn any_operation_of_isobit_runs_on_tensors() -> Result<()> {
     let tensor = numbers(6, &device()?)?.reshape((2, 3))?;
     let (storage, layout) = tensor.storage_and_layout();
     let Storage::Cuda(storage) = &*storage else { unreachable!("the tensor is on the device") };
-    let (sums, shape) = CudaStorage::apply(&Op::CumSum(CumSum::new(1)), &[(storage, layout)])?;
+    let (sums, shape) = CudaStorage::apply(&Op::Scan(Scan::cumsum(1)), &[(storage, layout)])?;
     let sums = Tensor::from_storage(Storage::Cuda(sums), shape, candle_core::op::BackpropOp::none(), false);
     assert_eq!(sums.to_vec2::<f32>()?, [[0., 1., 3.], [3., 7., 12.]]);
     Ok(())

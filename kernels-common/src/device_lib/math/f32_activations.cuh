@@ -33,8 +33,8 @@ ISOBIT_FN float logistic(float x, Exponent e) {
     w = recip_step(w, fma(-low, w, fma(-d, w, 1.0f)));
     return x * w;
 }
-// The same for exponents from 60 to 130, where the 1 is negligible. A subnormal result is rounded
-// at the end.
+// The same for exponents from 60 to 130, where the 1 is negligible, and x exp(-e) for exponents
+// from 22. A subnormal result is rounded at the end.
 ISOBIT_FN float logistic_far(float x, Exponent e) {
     float s = from_bits((191u << 23) - (to_bits(e.t) << 23));
     return x * fma(exp_slope(-e.r), -e.r * s, s) * 0x1p-64f;

@@ -25,6 +25,16 @@ ISOBIT_CONST float PIO2_LO = -0x1.777a5cp-25f;
 ISOBIT_FN float at_least(float x, float lo) { return x < lo ? lo : x; }
 ISOBIT_FN float at_most(float x, float hi) { return x > hi ? hi : x; }
 
+// a + b and its rounding error.
+struct Pair {
+    float high, low;
+};
+ISOBIT_FN Pair two_sum(float a, float b) {
+    float sum = a + b;
+    float part = sum - a;
+    return {sum, (a - (sum - part)) + (b - part)};
+}
+
 // 2^n for the rounded t = n + ROUNDER, -126 <= n + bias <= 127; bias is added to the exponent.
 ISOBIT_FN float scale_of(float t, i32 bias = 0) { return from_bits((to_bits(t) << 23) + (u32)((127 + bias) << 23)); }
 

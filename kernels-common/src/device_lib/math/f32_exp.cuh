@@ -24,8 +24,9 @@ ISOBIT_FN float exp2(float x) {
 namespace f32 {
 
 // exp(x) - 1 for x from -18 to 88: 2^n (1 + r + r^2 q) - 1. Keeps the rounding error of the leading
-// 2^n r + (2^n - 1), because it cancels when n is -1 or 1.
-ISOBIT_FN float expm1_below(float x) {
+// 2^n r + (2^n - 1), because it cancels when n is -1 or 1. The result is the leading sum and the
+// rest.
+ISOBIT_FN Pair expm1_parts(float x) {
     float t = fma(x, LOG2_E, ROUNDER);
     float n = t - ROUNDER;
     float high = fma(n, -LN2_HI, x);
@@ -35,7 +36,11 @@ ISOBIT_FN float expm1_below(float x) {
     float base = s - 1.0f;
     float u = fma(s, high, base);
     float error = fma(s, high, (base - u) + ((s - base) - 1.0f));
-    return u + fma(s, fma(r * r, expm1_tail(r), low), error);
+    return {u, fma(s, fma(r * r, expm1_tail(r), low), error)};
+}
+ISOBIT_FN float expm1_below(float x) {
+    Pair p = expm1_parts(x);
+    return p.high + p.low;
 }
 
 } // namespace f32

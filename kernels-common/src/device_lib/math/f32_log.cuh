@@ -38,6 +38,36 @@ ISOBIT_FN float log_join(float e, float f, float f_low) {
     return u + fma(f * f, log_tail(f), fma(e, LN2_LO, fma(1.4140625f, f_low, error)));
 }
 
+// e ln 2 + log(1 + f + f_low) for any f, as the leading sum and the rest.
+ISOBIT_FN Pair log_join_pair(float e, float f, float f_low) {
+    float u = fma(e, LN2_HI, f);
+    float error = fma(e, LN2_HI, -u) + f;
+    // The weight 1 / (1 + f) to the third power of f.
+    float weighted = fma(-f, fma(-f, f_low, f_low), f_low);
+    return {u, fma(f * f, log_tail(f), fma(e, LN2_LO, weighted + error))};
+}
+
+// 1 + x as 2^e (1 + f + f_low), where 1 + x only determines the exponent. A lower part of x times
+// down = 2^-e may be added to f_low.
+struct OnePlus {
+    float e, f, f_low, down;
+};
+ISOBIT_FN OnePlus log_one_plus(float x) {
+    u32 e = (to_bits(1.0f + x) - 0x3f2aaaabu) & 0xff800000u;
+    float scaled = from_bits(to_bits(x) - e);
+    i32 unit = (i32)(0x3f800000u - e);
+    float down = from_bits(unit < 0 ? 0u : (u32)unit);
+    float offset = down - 1.0f;
+    float f = scaled + offset;
+    return {from_bits((u32)((i32)e >> 23) + 0x4b400000u) - ROUNDER, f, scaled - (f - offset), down};
+}
+
+// log(1 + x + x_low)
+ISOBIT_FN Pair log1p_pair(float x, float x_low) {
+    OnePlus p = log_one_plus(x);
+    return log_join_pair(p.e, p.f, fma(x_low, p.down, p.f_low));
+}
+
 // The special values of a logarithm with its pole at x = pole; returns y for all other x.
 ISOBIT_FN float log_edges(float x, float pole, float y) {
     y = x < inf() ? y : x;
@@ -70,16 +100,9 @@ ISOBIT_FN float log2(float x) {
     return f32::log_edges(x, 0.0f, u + (error + fma(f * f, q, low)));
 }
 
-// 1 + x only determines the exponent e; f + low = 2^-e x + (2^-e - 1).
 ISOBIT_FN float log1p(float x) {
-    u32 e = (to_bits(1.0f + x) - 0x3f2aaaabu) & 0xff800000u;
-    float scaled = from_bits(to_bits(x) - e);
-    i32 unit = (i32)(0x3f800000u - e);
-    float offset = from_bits(unit < 0 ? 0u : (u32)unit) - 1.0f;
-    float f = scaled + offset;
-    float low = scaled - (f - offset);
-    float n = from_bits((u32)((i32)e >> 23) + 0x4b400000u) - f32::ROUNDER;
-    return copysign(f32::log_edges(x, -1.0f, f32::log_join(n, f, low)), x);
+    f32::OnePlus p = f32::log_one_plus(x);
+    return copysign(f32::log_edges(x, -1.0f, f32::log_join(p.e, p.f, p.f_low)), x);
 }
 
 } // namespace isobit::math

@@ -15,6 +15,14 @@ ISOBIT_FN double asin_poly(double z) {
                   0x1.dc181d63e5323p-6);
 }
 
+// atan(t) / t - 1 for |t| up to sqrt(2) - 1.
+ISOBIT_FN double atan_tail(double t) {
+    const double z = t * t;
+    return z * horner(z, -0x1.5555555555555p-2, 0x1.9999999999452p-3, -0x1.249249243faa8p-3, 0x1.c71c718a1a80ep-4,
+                      -0x1.745d0bd21e6eap-4, 0x1.3b12709f90fd6p-4, -0x1.10fb24631823bp-4, 0x1.dff0fee7a7de5p-5,
+                      -0x1.a0cd519eca1e7p-5, 0x1.41eda3f8489f5p-5, -0x1.3b6fea68a0facp-6);
+}
+
 } // namespace f64
 
 ISOBIT_FN double asin(double x) {
@@ -62,10 +70,7 @@ ISOBIT_FN double atan(double x) {
     const double w = 1.0 / d;
     const double t = n * w;
     const double t_lo = fma(-t, d_lo, fma(-t, d, n) + n_lo) * w;
-    const double z = t * t;
-    const double p = z * horner(z, -0x1.5555555555555p-2, 0x1.9999999999452p-3, -0x1.249249243faa8p-3,
-                                0x1.c71c718a1a80ep-4, -0x1.745d0bd21e6eap-4, 0x1.3b12709f90fd6p-4, -0x1.10fb24631823bp-4,
-                                0x1.dff0fee7a7de5p-5, -0x1.a0cd519eca1e7p-5, 0x1.41eda3f8489f5p-5, -0x1.3b6fea68a0facp-6);
+    const double p = atan_tail(t);
     const Pair s = fast_two_sum(base * PI_HI, t);
     return copysign(s.hi + (s.lo + (base * PI_LO + fma(t, p, t_lo))), x);
 }

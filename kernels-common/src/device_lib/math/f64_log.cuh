@@ -40,6 +40,22 @@ ISOBIT_FN double log_tail(double f) {
     return fma(s, h + r, -h);
 }
 
+// k ln 2 + log(1 + f + lost), where lost is far below f; an unnormalised pair.
+ISOBIT_FN Pair log_pair(double k, double f, double lost) {
+    const Pair sum = fast_two_sum(k * LN2_SHORT, f);
+    return {sum.hi, sum.lo + (fma(k, LN2_REST, log_tail(f)) + fma(-f, lost, lost))};
+}
+
+// log(1 + x + x_lo), where x_lo is far below x.
+ISOBIT_FN Pair log1p_pair(double x, double x_lo) {
+    const Pair u = two_sum(1.0, x);
+    const Split a = log_split(u.hi, 1023.0);
+    // The part that rounding 1 + x lost, on the scale of f. If the exponent is zero, f is x itself.
+    const double down = a.k > 1000.0 ? 0.0 : pow2(0u - magic_int(a.k + MAGIC));
+    const bool near = a.k == 0.0;
+    return log_pair(a.k, near ? x : a.m - 1.0, near ? x_lo : (u.lo + x_lo) * down);
+}
+
 // Returns v for a positive finite x, and the special value for any other x.
 ISOBIT_FN double log_edges(double x, double v) {
     return x > 0.0 && x < infinity() ? v : x == 0.0 ? -infinity() : x > 0.0 ? x : not_a_number();
@@ -68,16 +84,9 @@ ISOBIT_FN double log2(double x) {
 
 ISOBIT_FN double log1p(double x) {
     using namespace f64;
-    const Pair u = two_sum(1.0, x);
-    const Split a = log_split(u.hi, 1023.0);
-    // The part that rounding 1 + x lost, on the scale of f. If the exponent is zero, f is x itself.
-    const double down = a.k > 1000.0 ? 0.0 : pow2(0u - magic_int(a.k + MAGIC));
-    const bool near = a.k == 0.0;
-    const double f = near ? x : a.m - 1.0;
-    const double lost = near ? 0.0 : u.lo * down;
-    const Pair sum = fast_two_sum(a.k * LN2_SHORT, f);
-    const double c = fma(a.k, LN2_REST, log_tail(f)) + fma(-f, lost, lost);
-    const double v = log_edges(u.hi, sum.hi + (sum.lo + c));
+    // Adding -0 changes nothing.
+    const Pair p = log1p_pair(x, -0.0);
+    const double v = log_edges(1.0 + x, p.hi + p.lo);
     return abs(x) < 0x1p-54 ? x : v;
 }
 

@@ -9,6 +9,7 @@
 #include "device_lib/math/narrow_hyperbolic.cuh"
 #include "device_lib/math/narrow_inverse_trig.cuh"
 #include "device_lib/math/narrow_log.cuh"
+#include "device_lib/math/narrow_of_f32.cuh"
 #include "device_lib/math/narrow_pow.cuh"
 #include "device_lib/math/narrow_root.cuh"
 #include "device_lib/math/narrow_trig.cuh"

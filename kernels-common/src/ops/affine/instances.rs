@@ -1,4 +1,4 @@
-//! Two kernels per operation and dtype: affine and clamp for every dtype, powf and elu for floats.
+//! Two kernels per operation and dtype: affine and clamp for every dtype, the others for floats.
 //! Signed integers share the `affine` kernels of the unsigned ones.
 
 use super::{recipes, without_sign};
@@ -6,10 +6,18 @@ use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// The numbers of `affine` and `clamp` in keys; powf and elu are 1 and 2.
+/// The numbers of operations in keys.
 pub const AFFINE: usize = 0;
 /// See [`AFFINE`].
+pub const POWF: usize = 1;
+/// See [`AFFINE`].
+pub const ELU: usize = 2;
+/// See [`AFFINE`].
 pub const CLAMP: usize = 3;
+/// See [`AFFINE`].
+pub const LEAKY_RELU: usize = 4;
+/// See [`AFFINE`].
+pub const CELU: usize = 5;
 
 /// Returns the dtype whose key the kernels have: a product or a sum of integers has the same bits
 /// whether they are signed or not.
@@ -35,7 +43,12 @@ pub fn add(modules: &mut Vec<Module>) {
         if dtype.is_int() {
             continue;
         }
-        for (op, name) in [(1, "powf"), (2, "elu")] {
+        let mut leaky = Module::new(format!("leaky_relu_{dtype}"), "ops/affine/leaky_relu.cu");
+        leaky.kernel(key(LEAKY_RELU, Key::CONTIGUOUS), format!("leaky_relu_{dtype}"), "ISOBIT_LEAKY_RELU", &[ty]);
+        let strided = format!("leaky_relu_strided_{dtype}");
+        leaky.kernel(key(LEAKY_RELU, Key::STRIDED), strided, "ISOBIT_LEAKY_RELU_STRIDED", &[ty]);
+        modules.push(leaky);
+        for (op, name) in [(POWF, "powf"), (ELU, "elu"), (CELU, "celu")] {
             let mut module = Module::new(format!("{name}_{dtype}"), "ops/affine/math.cu").with_prelude(recipes(dtype));
             let args = [name, ty];
             module.kernel(key(op, Key::CONTIGUOUS), format!("{name}_{dtype}"), "ISOBIT_PARAMETER", &args);

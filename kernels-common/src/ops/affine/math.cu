@@ -1,5 +1,5 @@
-// powf and elu: transcendental functions with a parameter in the compute type. They use the recipes
-// of the module's prelude.
+// powf, elu and celu: transcendental functions with a parameter in the compute type. They use the
+// recipes of the module's prelude.
 #include "device_lib/elementwise.cuh"
 
 namespace isobit::with_parameter {
@@ -12,6 +12,7 @@ namespace isobit::with_parameter {
     };
 ISOBIT_PARAMETER_OP(powf, pow)
 ISOBIT_PARAMETER_OP(elu, elu)
+ISOBIT_PARAMETER_OP(celu, celu)
 #undef ISOBIT_PARAMETER_OP
 
 } // namespace isobit::with_parameter

@@ -3,7 +3,7 @@
 use crate::key::{Family, Key};
 use crate::launch::Arg;
 use crate::launch::elementwise::{Kernels, recipe_unroll, run};
-use crate::manifest::instances::affine::{AFFINE, CLAMP, carrier};
+use crate::manifest::instances::affine::{AFFINE, CELU, CLAMP, ELU, LEAKY_RELU, POWF, carrier};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
@@ -11,8 +11,10 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 /// Returns the kernels, with the operation's number in keys.
 fn kernels(op: &Op, dtype: DType) -> Kernels {
     let (number, unroll) = match op {
-        Op::Powf(_) => (1, recipe_unroll(dtype)),
-        Op::Elu(_) => (2, recipe_unroll(dtype)),
+        Op::Powf(_) => (POWF, recipe_unroll(dtype)),
+        Op::Elu(_) => (ELU, recipe_unroll(dtype)),
+        Op::Celu(_) => (CELU, recipe_unroll(dtype)),
+        Op::LeakyRelu(_) => (LEAKY_RELU, 2),
         Op::Clamp(_) => (CLAMP, 2),
         _ => (AFFINE, 2),
     };
@@ -52,6 +54,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         Op::Clamp(op) => [op.min, op.max],
         Op::Powf(op) => [op.exponent, 0.0],
         Op::Elu(op) => [op.alpha, 0.0],
+        Op::LeakyRelu(op) => [op.negative_slope, 0.0],
+        Op::Celu(op) => [op.alpha, 0.0],
         _ => unreachable!("not an operation of the family"),
     }
     .map(|value| parameter(value, dtype));

@@ -16,6 +16,14 @@ ISOBIT_BINARY_OP(div)
 ISOBIT_BINARY_OP(rem)
 ISOBIT_BINARY_OP(maximum)
 ISOBIT_BINARY_OP(minimum)
+ISOBIT_BINARY_OP(floor_div)
+ISOBIT_BINARY_OP(floor_mod)
+ISOBIT_BINARY_OP(nextafter)
+ISOBIT_BINARY_OP(bitwise_and)
+ISOBIT_BINARY_OP(bitwise_or)
+ISOBIT_BINARY_OP(bitwise_xor)
+ISOBIT_BINARY_OP(bitwise_left_shift)
+ISOBIT_BINARY_OP(bitwise_right_shift)
 #undef ISOBIT_BINARY_OP
 
 } // namespace isobit::binary

@@ -1,11 +1,11 @@
 //! Three kernels per comparison and dtype; those for dense operands have their own module. `lt` and
 //! `le` have no kernels: they are `gt` and `ge` with the operands exchanged, which also holds for
-//! NaN.
+//! NaN. Two kernels per test and dtype.
 
 use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::{CmpOp, DType};
+use isobit_hal::{CmpOp, DType, Predicate};
 
 /// Returns the comparison that has kernels, and whether its operands must be exchanged.
 pub fn exchanged(op: CmpOp) -> (CmpOp, bool) {
@@ -16,10 +16,15 @@ pub fn exchanged(op: CmpOp) -> (CmpOp, bool) {
     }
 }
 
-/// Returns the dtype whose key the kernels have: whether two integers have equal bits does not
+/// Returns the dtype whose key the kernels have: whether integers are equal, or are zeros, does not
 /// depend on their sign.
 pub fn carrier(op: CmpOp, dtype: DType) -> DType {
-    if matches!(op, CmpOp::Eq | CmpOp::Ne) { without_sign(dtype) } else { dtype }
+    if matches!(op, CmpOp::Eq | CmpOp::Ne) || op.is_logical() { without_sign(dtype) } else { dtype }
+}
+
+/// Returns the key of the contiguous kernel of a test of elements of a dtype.
+pub fn predicate_key(op: Predicate, dtype: DType) -> Key {
+    Key::new(Family::Compare, CmpOp::ALL.len() + op.index(), &[without_sign(dtype)], Key::CONTIGUOUS)
 }
 
 /// Adds the family's modules.
@@ -35,5 +40,15 @@ pub fn add(modules: &mut Vec<Module>) {
             broadcast.kernel(key(Key::STRIDED), format!("{op}_strided_{dtype}"), "ISOBIT_COMPARE_STRIDED", &args);
         }
         modules.extend([dense, broadcast]);
+    }
+    for &dtype in DType::ALL.iter().filter(|&&dtype| without_sign(dtype) == dtype) {
+        let mut tests = Module::new(format!("predicate_{dtype}"), "ops/compare/compare.cu");
+        for &op in Predicate::ALL.iter().filter(|op| dtype.is_float() || !op.is_float_only()) {
+            let (key, args) = (predicate_key(op, dtype), [op.name(), dtype.as_str()]);
+            tests.kernel(key, format!("{op}_{dtype}"), "ISOBIT_PREDICATE", &args);
+            let strided = key.with_variant(Key::STRIDED);
+            tests.kernel(strided, format!("{op}_strided_{dtype}"), "ISOBIT_PREDICATE_STRIDED", &args);
+        }
+        modules.push(tests);
     }
 }

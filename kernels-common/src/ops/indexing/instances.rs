@@ -33,7 +33,7 @@ pub const SORTED_ADD: u8 = 11;
 pub const SORTED_ADD_PACKS: u8 = 12;
 
 /// The dtypes of ids.
-pub const IDS: [DType; 3] = [DType::U8, DType::U32, DType::I64];
+pub const IDS: [DType; 4] = [DType::U8, DType::U32, DType::I32, DType::I64];
 
 /// One dtype for each element size, for kernels that move bits.
 const CARRIERS: [(DType, &str); 4] = [(DType::U8, "u8"), (DType::I16, "u16"), (DType::U32, "u32"), (DType::I64, "u64")];

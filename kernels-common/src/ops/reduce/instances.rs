@@ -1,7 +1,8 @@
 //! Three kernels per operation and dtype. Each has its own module, because a driver compiles all
 //! kernels of a module at once. Signed integers share the kernels of sums and products with the
 //! unsigned ones. Operations that find positions share the kernel for the segments' results, which
-//! by then are keys and positions.
+//! by then are keys and positions; so do `any` and `all` of every dtype. Norms of magnitudes go on
+//! as sums and maxima.
 
 use super::without_sign;
 use crate::key::{Family, Key};
@@ -26,9 +27,29 @@ fn carrier(op: ReduceOp, dtype: DType, variant: u8) -> (ReduceOp, DType) {
     match op {
         // Signed and unsigned integers wrap to the same bits.
         ReduceOp::Sum | ReduceOp::Prod => (op, without_sign(dtype)),
+        // Magnitudes, of which the values of segments and unsigned integers consist already.
+        ReduceOp::L1Norm if variant == SECOND_PASS || is_unsigned(dtype) => (ReduceOp::Sum, without_sign(dtype)),
+        ReduceOp::MaxNorm if variant == SECOND_PASS || is_unsigned(dtype) => (ReduceOp::Max, dtype),
+        ReduceOp::Any | ReduceOp::All if variant == SECOND_PASS => (op, DType::U8),
+        ReduceOp::Any | ReduceOp::All => (op, without_sign(dtype)),
         // For both, the largest key wins, and its position is written.
         ReduceOp::ArgMax | ReduceOp::ArgMin if variant == SECOND_PASS => (ReduceOp::ArgMax, order_key(dtype)),
         _ => (op, dtype),
+    }
+}
+
+const fn is_unsigned(dtype: DType) -> bool {
+    matches!(dtype, DType::U8 | DType::U32)
+}
+
+/// Returns the line that includes the functions of an operation, unless every reduction has them.
+const fn prelude(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::L1Norm | ReduceOp::L2Norm | ReduceOp::MaxNorm => "#include \"ops/reduce/norms.cuh\"\n",
+        ReduceOp::Any | ReduceOp::All => "#include \"ops/reduce/logical.cuh\"\n",
+        ReduceOp::LogSumExp => "#include \"ops/reduce/logsumexp.cuh\"\n",
+        ReduceOp::Var | ReduceOp::Std => "#include \"ops/reduce/spread.cuh\"\n",
+        _ => "",
     }
 }
 
@@ -45,8 +66,9 @@ const fn order_key(dtype: DType) -> DType {
 /// Adds the modules of reductions.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
-        for &op in ReduceOp::ALL.iter().filter(|&&op| op != ReduceOp::Mean || dtype.is_float()) {
-            let mut module = Module::new(format!("reduce_{op}_{dtype}"), "ops/reduce/reduce.cu");
+        for &op in ReduceOp::ALL.iter().filter(|&&op| !op.is_float_only() || dtype.is_float()) {
+            let name = format!("reduce_{op}_{dtype}");
+            let mut module = Module::new(name, "ops/reduce/reduce.cu").with_prelude(prelude(op));
             let variants = if op.is_arg() { &[ROWS, COLUMNS][..] } else { &[ROWS, COLUMNS, SECOND_PASS] };
             for &variant in variants.iter().filter(|&&variant| carrier(op, dtype, variant) == (op, dtype)) {
                 kernel(&mut module, op, dtype, variant);

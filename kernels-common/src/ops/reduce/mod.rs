@@ -20,7 +20,11 @@ const LANES: usize = 256;
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let Op::Reduce(reduce) = op else { return Vec::new() };
-    [ROWS, COLUMNS, SECOND_PASS].map(|variant| key(reduce.op, dtypes[0], variant)).into()
+    let all = |op| [ROWS, COLUMNS, SECOND_PASS].map(|variant| key(op, dtypes[0], variant));
+    match reduce.op {
+        ReduceOp::LogSumExp => [all(ReduceOp::Max), all(reduce.op)].concat(),
+        op => all(op).into(),
+    }
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(
@@ -48,6 +52,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
     let pass = Pass {
         op: op.op,
+        correction: if matches!(op.op, ReduceOp::Var | ReduceOp::Std) { op.correction as usize } else { 0 },
         dtype: src.dtype(),
         device: dst.device(),
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
@@ -75,14 +80,17 @@ pub(crate) unsafe fn reduce_rows<R: GpuRuntime>(
     let results = [Dim { size: rows, stride: [n, 1] }].into_iter().collect();
     // SAFETY: the caller promises that the rows are allocated, and a value for each of them in the
     // destination, which does not overlap them.
-    unsafe { Pass { op, dtype, device, src, dst }.run(sequence, results) }
+    unsafe { Pass { op, correction: 0, dtype, device, src, dst }.run(sequence, results) }
 }
 
 /// Returns the result of a reduction over no elements, for operations that have one.
 fn empty_value(op: ReduceOp, dtype: DType) -> Scalar {
     let value = match op {
-        ReduceOp::Prod => 1.0,
+        ReduceOp::Prod | ReduceOp::All => 1.0,
         ReduceOp::Mean => f64::NAN,
+        ReduceOp::Var | ReduceOp::Std => f64::NAN,
+        ReduceOp::Min => f64::INFINITY,
+        ReduceOp::Max | ReduceOp::LogSumExp => f64::NEG_INFINITY,
         _ => 0.0,
     };
     Scalar::from_f64(dtype, value)
@@ -116,6 +124,8 @@ const _: () = assert!(offset_of!(Reduction, strips) == 452 && offset_of!(Reducti
 /// An operation on given tensors.
 struct Pass<'a, R: GpuRuntime> {
     op: ReduceOp,
+    /// What is subtracted from the count before anything is divided by it.
+    correction: usize,
     dtype: DType,
     device: &'a GpuDevice<R>,
     src: DevicePtr,
@@ -125,16 +135,17 @@ struct Pass<'a, R: GpuRuntime> {
 impl<R: GpuRuntime> Pass<'_, R> {
     /// Returns the bytes of an accumulator.
     fn acc_size(&self) -> usize {
-        match (self.op.is_arg(), self.dtype.size_in_bytes()) {
-            (false, 8) => 8,
-            (false, _) => 4,
-            (true, 8) => 16,
-            (true, _) => 8,
+        let value = if self.dtype.size_in_bytes() == 8 { 8 } else { 4 };
+        match self.op {
+            ReduceOp::ArgMin | ReduceOp::ArgMax => 2 * value,
+            ReduceOp::Var | ReduceOp::Std => 3 * value,
+            ReduceOp::Any | ReduceOp::All => 4,
+            _ => value,
         }
     }
 
     fn dst_size(&self) -> usize {
-        if self.op.is_arg() { DType::U32.size_in_bytes() } else { self.dtype.size_in_bytes() }
+        self.op.result_dtype(self.dtype).size_in_bytes()
     }
 
     /// Reduces a sequence to each of the results, given as offsets in source and destination.
@@ -147,6 +158,12 @@ impl<R: GpuRuntime> Pass<'_, R> {
         if sizes::REDUCE_RANK.is_exceeded(sequence.len()) || sizes::REDUCE_DIM.is_exceeded(inner) {
             // SAFETY: the caller promises that every element of the walks is allocated.
             return unsafe { self.run_compacted(&sequence, &results) };
+        }
+        if self.op == ReduceOp::LogSumExp {
+            // The sum of powers finds the maxima where its results go.
+            let largest = Pass { op: ReduceOp::Max, ..*self };
+            // SAFETY: the caller promises that every element of the walks is allocated.
+            unsafe { largest.run(sequence.clone(), results.clone())? };
         }
         // The order of the results does not matter: neighbours in the source come last.
         results.sort_by_key(|d| (d.stride[0] != 0, std::cmp::Reverse(d.stride)));
@@ -293,8 +310,9 @@ impl<R: GpuRuntime> Pass<'_, R> {
         (segments > 1).then(|| self.device.alloc(bytes, DType::U8)).transpose()
     }
 
-    /// Returns the divisor of a mean, rounded to the compute type.
+    /// Returns the divisor of a mean or a variance, rounded to the compute type.
     fn divisor(&self, n: usize) -> f64 {
+        let n = n.saturating_sub(self.correction);
         if self.dtype == DType::F64 { n as f64 } else { f64::from(n as f32) }
     }
 

@@ -4,7 +4,7 @@
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
 #include "device_lib/vector.cuh"
-#include "ops/reduce/ops.cuh"
+#include "ops/reduce/seed.cuh"
 
 namespace isobit {
 
@@ -170,13 +170,14 @@ ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op
 }
 
 // Accumulates any segment, one lane after the other, so that the long code that finds an element's
-// offset appears only once.
+// offset appears only once. All lanes start alike.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_any(typename Op::Lane (&acc)[V], const typename Op::In *src, const Reduction &r,
                               const Segment &s, u32 lane, u32 distance) {
+    const typename Op::Lane start = acc[0];
 #pragma unroll 1
     for (u32 v = 0; v < V; v++) {
-        typename Op::Lane value = Op::start();
+        typename Op::Lane value = start;
 #pragma unroll 1
         for (u32 i = lane + v * distance, row = 0; i < s.length; i += REDUCE_LANES, row++)
             Op::step(value, src[place_of(r, s.start + i)], row);
@@ -206,10 +207,11 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
     Acc acc[V];
     {
         typename Op::Lane lanes[V];
+        const Offsets<2> at = offsets_of(r.results, mine.result);
+        const typename Op::In *from = src + at.at[0];
 #pragma unroll
         for (u32 v = 0; v < V; v++)
-            lanes[v] = Op::start();
-        const typename Op::In *from = src + offsets_of(r.results, mine.result).at[0];
+            lanes[v] = start_lane<Op>(from, dst + at.at[1], mine.length == 0);
         if (vectors) {
             if constexpr (VECTORS)
                 accumulate_vectors<Op, V>(lanes, from + mine.start, mine, lane);
@@ -254,10 +256,12 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
     }
     if (thread < teams && first_item + thread < r.items) {
         const u32 item = first_item + thread;
-        if (r.segments.size == 1)
-            dst[offsets_of(r.results, item).at[1]] = Op::finish(result, r.count);
-        else
+        if (r.segments.size == 1) {
+            typename Op::Out *to = dst + offsets_of(r.results, item).at[1];
+            *to = result_of<Op>(result, r.count, to);
+        } else {
             partial[item] = result;
+        }
     }
 }
 
@@ -323,16 +327,21 @@ ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const 
                     Op::step(acc[j][v], x[u][j].v[v], row + u);
 }
 
-// Accumulates rows at any offsets; the thread has `columns` columns, `distance` apart.
+// Accumulates rows at any offsets; the thread has `columns` columns, `distance` apart. All lanes of
+// a column start alike.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_any_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const typename Op::In *src,
                                    const Reduction &r, const Segment &s, u32 y, u32 team, u32 columns, u32 distance) {
+    typename Op::Lane start[V];
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        start[v] = acc[0][v];
 #pragma unroll 1
     for (u32 j = 0; j < COLUMN_LANES; j++) {
         typename Op::Lane value[V];
 #pragma unroll
         for (u32 v = 0; v < V; v++)
-            value[v] = Op::start();
+            value[v] = start[v];
 #pragma unroll 1
         for (u32 i = y + j * team, row = 0; i < s.length; i += REDUCE_LANES, row++) {
             const typename Op::In *from = src + place_of(r, s.start + i);
@@ -368,16 +377,21 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
     const Offsets<2> places = offsets_of(r.results, s.result);
     const u32 column = strip * across * V + (r.vectors != 0 ? x * V : x);
     const u32 distance = r.vectors != 0 ? 1 : across;
-    src += places.at[0] + column;
+    const typename Op::In *tops = src + places.at[0];
+    src = tops + column;
 
     Acc value[V];
     {
         typename Op::Lane acc[EACH][V];
 #pragma unroll
-        for (u32 j = 0; j < EACH; j++)
+        for (u32 v = 0; v < V; v++) {
+            const u32 c = column + v * distance;
+            const typename Op::Out *result = dst + places.at[1] + c * r.dst_column;
+            const typename Op::Lane start = start_lane<Op>(tops + c, result, c >= r.columns);
 #pragma unroll
-            for (u32 v = 0; v < V; v++)
-                acc[j][v] = Op::start();
+            for (u32 j = 0; j < EACH; j++)
+                acc[j][v] = start;
+        }
         if (column < r.columns) {
             if (r.vectors != 0 && r.sequence.rank <= 1) {
                 const u64 stride = r.sequence.stride[0][0];
@@ -418,10 +432,12 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
         for (u32 v = 0; v < V; v++) {
             const u32 c = column + v * distance;
             if (c < r.columns) {
-                if (r.segments.size == 1)
-                    dst[places.at[1] + c * r.dst_column] = Op::finish(value[v], r.count);
-                else
+                if (r.segments.size == 1) {
+                    typename Op::Out *to = dst + places.at[1] + c * r.dst_column;
+                    *to = result_of<Op>(value[v], r.count, to);
+                } else {
                     partial[((u64)s.result * r.columns + c) * r.segments.size + s.number] = value[v];
+                }
             }
         }
 }

@@ -1,47 +1,64 @@
-//! Three kernels per dtype, and one per accumulator type. Signed integers share the kernels of the
-//! unsigned ones.
+//! Three kernels per operation and dtype, and one per accumulator type. Signed integers share the
+//! kernels of sums and products with the unsigned ones.
 
 use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::DType;
+use isobit_hal::{DType, ScanOp};
 
 /// Contiguous sequences.
 pub const ROWS: u8 = 0;
 /// The totals of the tiles of contiguous sequences.
 pub const TOTALS: u8 = 1;
-/// The sums before each tile, from the totals.
+/// What comes before each tile, from the totals.
 pub const BEFORE: u8 = 2;
 /// Adjacent sequences, in any layout.
 pub const COLUMNS: u8 = 3;
 
-/// Returns the dtype in which sums are computed.
-pub const fn accumulator(dtype: DType) -> DType {
+/// Returns the dtype in which an operation is computed.
+pub const fn accumulator(op: ScanOp, dtype: DType) -> DType {
     match dtype {
         DType::F64 | DType::I64 => dtype,
         _ if dtype.is_float() => DType::F32,
+        DType::I8 | DType::I16 | DType::I32 if has_sign(op) => DType::I32,
         _ => DType::U32,
     }
 }
 
-/// Returns the key of a kernel. Running sums of integers have the same bits whether they are signed
-/// or not.
-pub const fn key(dtype: DType, variant: u8) -> Key {
-    Key::new(Family::Scan, 0, &[without_sign(dtype)], variant)
+/// Whether the sign of an integer dtype changes the results.
+const fn has_sign(op: ScanOp) -> bool {
+    matches!(op, ScanOp::Min | ScanOp::Max)
+}
+
+/// Returns the dtype whose kernels a dtype uses: running sums and products of integers have the
+/// same bits whether they are signed or not.
+const fn carrier(op: ScanOp, dtype: DType) -> DType {
+    if has_sign(op) { dtype } else { without_sign(dtype) }
+}
+
+/// Returns the key of a kernel.
+pub const fn key(op: ScanOp, dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Scan, op.index(), &[carrier(op, dtype)], variant)
 }
 
 /// Adds the modules.
 pub fn add(modules: &mut Vec<Module>) {
-    for &dtype in DType::ALL.iter().filter(|&&dtype| without_sign(dtype) == dtype) {
-        let ty = dtype.as_str();
-        let mut module = Module::new(format!("scan_{dtype}"), "ops/scan/scan.cu");
-        let key = |variant| key(dtype, variant);
-        module.kernel(key(ROWS), format!("cumsum_rows_{dtype}"), "ISOBIT_SCAN_ROWS", &["SUMS", ty]);
-        module.kernel(key(TOTALS), format!("cumsum_totals_{dtype}"), "ISOBIT_SCAN_ROWS", &["TOTALS", ty]);
-        module.kernel(key(COLUMNS), format!("cumsum_columns_{dtype}"), "ISOBIT_SCAN_COLUMNS", &[ty]);
-        if accumulator(dtype).index() == dtype.index() {
-            module.kernel(key(BEFORE), format!("cumsum_before_{dtype}"), "ISOBIT_SCAN_ROWS", &["EXCLUSIVE", ty]);
+    for &op in ScanOp::ALL {
+        for &dtype in DType::ALL.iter().filter(|&&dtype| carrier(op, dtype) == dtype) {
+            let (ty, function) = (dtype.as_str(), format!("{op:?}"));
+            let mut module = Module::new(format!("scan_{op}_{dtype}"), "ops/scan/scan.cu");
+            let key = |variant| key(op, dtype, variant);
+            let mut rows = |variant, name, kind| {
+                let symbol = format!("{op}_{name}_{dtype}");
+                module.kernel(key(variant), symbol, "ISOBIT_SCAN_ROWS", &[kind, &function, ty]);
+            };
+            rows(ROWS, "rows", "RESULTS");
+            rows(TOTALS, "totals", "TOTALS");
+            if accumulator(op, dtype).index() == dtype.index() {
+                rows(BEFORE, "before", "BEFORE");
+            }
+            module.kernel(key(COLUMNS), format!("{op}_columns_{dtype}"), "ISOBIT_SCAN_COLUMNS", &[&function, ty]);
+            modules.push(module);
         }
-        modules.push(module);
     }
 }

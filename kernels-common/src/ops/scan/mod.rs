@@ -1,4 +1,4 @@
-//! Running sums along a dimension.
+//! Running sums, products and extremes along a dimension.
 
 use crate::args;
 use crate::device::GpuDevice;
@@ -10,7 +10,7 @@ use crate::ops::copy::{self, copy_walk};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Scan, Src};
 use std::mem::offset_of;
 
 /// Elements per run, and threads and elements per tile; must match scan.cu.
@@ -20,10 +20,11 @@ const COLUMNS_BLOCK: usize = 512;
 const TILE: usize = RADIX * ROWS_BLOCK;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    let &Op::Scan(Scan { op, .. }) = op else { return Vec::new() };
     let mut keys = copy::keys(&Op::Copy, dtypes);
-    keys.extend([ROWS, TOTALS, COLUMNS].map(|variant| key(dtypes[0], variant)));
-    keys.push(key(accumulator(dtypes[0]), BEFORE));
+    keys.extend([ROWS, TOTALS, COLUMNS].map(|variant| key(op, dtypes[0], variant)));
+    keys.push(key(op, accumulator(op, dtypes[0]), BEFORE));
     keys
 }
 
@@ -38,27 +39,32 @@ struct Rows {
     tiles: Divisor,
     src_vectors: u32,
     dst_vectors: u32,
+    reverse: u32,
+    exclusive: u32,
 }
 
-const _: () = assert!(size_of::<Rows>() == 272);
+const _: () = assert!(size_of::<Rows>() == 280);
 const _: () = assert!(offset_of!(Rows, sequences) == 8 && offset_of!(Rows, count) == 240);
 const _: () = assert!(offset_of!(Rows, tiles) == 248 && offset_of!(Rows, src_vectors) == 260);
+const _: () = assert!(offset_of!(Rows, reverse) == 268 && offset_of!(Rows, exclusive) == 272);
 
 /// The layout of the kernels' `Columns`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     n: u64,
-    src_step: u64,
-    dst_step: u64,
+    src_step: i64,
+    dst_step: i64,
     sequences: Index<2>,
     count: u32,
     across_shift: u32,
     runs_shift: u32,
+    exclusive: u32,
 }
 
 const _: () = assert!(size_of::<Columns>() == 272);
 const _: () = assert!(offset_of!(Columns, sequences) == 24 && offset_of!(Columns, count) == 256);
+const _: () = assert!(offset_of!(Columns, exclusive) == 268);
 
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,
@@ -66,7 +72,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let &Op::CumSum(op) = op else { unreachable!("not an operation of the family") };
+    let &Op::Scan(op) = op else { unreachable!("not an operation of the family") };
     let (src, src_layout) = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {
         return Ok(());
@@ -77,6 +83,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let mut sequences = IndexDims::new();
     others.into_iter().for_each(|d| push(&mut sequences, d));
     let pass = Pass {
+        op,
         dtype: dst.dtype(),
         device: dst.device(),
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
@@ -95,6 +102,7 @@ fn most_rows(n: usize, sequences: &[Dim<2>]) -> usize {
 
 /// An operation on given tensors.
 struct Pass<'a, R: GpuRuntime> {
+    op: Scan,
     dtype: DType,
     device: &'a GpuDevice<R>,
     src: DevicePtr,
@@ -102,8 +110,7 @@ struct Pass<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Pass<'_, R> {
-    /// Computes running sums along one dimension, for sequences given by their offsets in source
-    /// and destination.
+    /// Scans along one dimension, for sequences given by their offsets in source and destination.
     ///
     /// # Safety
     /// Every element of the sequences must be allocated.
@@ -152,7 +159,9 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let size = self.dtype.size_in_bytes();
         let vectors = |operand: usize, ptr: DevicePtr| {
             let steps = sequences.iter().fold(0, |all, d| all | d.stride[operand]);
-            u32::from((ptr.0 | (steps * size) as u64).is_multiple_of(16))
+            // Where the runs begin: reversed ones at the end.
+            let start = if self.op.reverse { ptr.at(self.dtype, n) } else { ptr };
+            u32::from((start.0 | (steps * size) as u64).is_multiple_of(16))
         };
         let team = n.div_ceil(RADIX).next_power_of_two().min(ROWS_BLOCK);
         let rows = Rows {
@@ -163,10 +172,12 @@ impl<R: GpuRuntime> Pass<'_, R> {
             tiles: Divisor::new(n.div_ceil(TILE)),
             src_vectors: vectors(0, self.src),
             dst_vectors: vectors(1, self.dst),
+            reverse: self.op.reverse.into(),
+            exclusive: self.op.exclusive.into(),
         };
         let launch = |variant, tiles: usize, to: DevicePtr| {
             let blocks = (count * tiles).div_ceil(ROWS_BLOCK / team) as u32;
-            let launch = Launch::linear(key(self.dtype, variant), blocks, ROWS_BLOCK as u32);
+            let launch = Launch::linear(key(self.op.op, self.dtype, variant), blocks, ROWS_BLOCK as u32);
             // SAFETY: the caller promises valid source and destination; there is space for every
             // tile.
             unsafe { launch.on(self.device, args![self.src, self.dst, to, rows]) }
@@ -176,7 +187,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             return launch(ROWS, 1, DevicePtr(0));
         }
         let tiles = n.div_ceil(TILE);
-        let sums = accumulator(self.dtype);
+        let sums = accumulator(self.op.op, self.dtype);
         let totals = self.device.alloc(count * tiles, sums)?;
         launch(TOTALS, tiles, totals.ptr())?;
         let each = [Dim { size: count, stride: [tiles, tiles] }];
@@ -188,13 +199,15 @@ impl<R: GpuRuntime> Pass<'_, R> {
             tiles: Divisor::new(1),
             src_vectors: 0,
             dst_vectors: 0,
+            reverse: 0,
+            exclusive: 0,
         };
         let blocks = count.div_ceil(ROWS_BLOCK >> before.team_shift) as u32;
         let (ptr, none) = (totals.ptr(), DevicePtr(0));
         // SAFETY: in place: a thread reads its run before it writes it, and no other thread reads
         // it.
         unsafe {
-            Launch::linear(key(sums, BEFORE), blocks, ROWS_BLOCK as u32)
+            Launch::linear(key(self.op.op, sums, BEFORE), blocks, ROWS_BLOCK as u32)
                 .on(self.device, args![ptr, ptr, none, before])?;
         }
         launch(ROWS, tiles, totals.ptr())
@@ -206,18 +219,25 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let (n, count) = (along.size, count(sequences));
         let runs = n.div_ceil(RADIX).next_power_of_two().min(RADIX);
         let across = COLUMNS_BLOCK / runs;
+        // A reversed scan starts at the last element and goes back.
+        let start =
+            |ptr: DevicePtr, step: usize| if self.op.reverse { ptr.at(self.dtype, (n - 1) * step) } else { ptr };
+        let step = |step: usize| if self.op.reverse { -(step as i64) } else { step as i64 };
+        let (src, dst) = (start(self.src, along.stride[0]), start(self.dst, along.stride[1]));
         let columns = Columns {
             n: n as u64,
-            src_step: along.stride[0] as u64,
-            dst_step: along.stride[1] as u64,
+            src_step: step(along.stride[0]),
+            dst_step: step(along.stride[1]),
             sequences: Index::new(sequences),
             count: count as u32,
             across_shift: across.ilog2(),
             runs_shift: runs.ilog2(),
+            exclusive: self.op.exclusive.into(),
         };
-        let launch = Launch::linear(key(self.dtype, COLUMNS), count.div_ceil(across) as u32, COLUMNS_BLOCK as u32);
+        let launch =
+            Launch::linear(key(self.op.op, self.dtype, COLUMNS), count.div_ceil(across) as u32, COLUMNS_BLOCK as u32);
         // SAFETY: the caller promises valid source and destination.
-        unsafe { launch.on(self.device, args![self.src, self.dst, columns]) }
+        unsafe { launch.on(self.device, args![src, dst, columns]) }
     }
 
     /// Computes few, long, strided sequences through contiguous copies: the columns kernel would

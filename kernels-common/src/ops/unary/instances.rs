@@ -18,6 +18,9 @@ const MATH: &[(&str, &[UnaryOp])] = &[
     ("inverse_trig", &[Asin, Acos, Atan]),
     ("erf", &[Erf, GeluErf]),
     ("activation", &[Gelu, Silu, Sigmoid]),
+    ("inverse_hyperbolic", &[Asinh, Acosh, Atanh]),
+    ("softplus", &[Softplus, Mish]),
+    ("piecewise", &[HardSigmoid, HardSwish, Selu]),
 ];
 
 /// Adds the family's modules.
@@ -33,14 +36,14 @@ pub fn add(modules: &mut Vec<Module>) {
     }
 }
 
-/// Returns the dtype whose key the kernels have: the negative and the square of an integer have the
-/// same bits whether it is signed or not.
+/// Returns the dtype whose key the kernels have: the negative, the square and the complement of an
+/// integer have the same bits whether it is signed or not.
 pub fn carrier(op: UnaryOp, dtype: DType) -> DType {
-    if matches!(op, Neg | Sqr) { without_sign(dtype) } else { dtype }
+    if matches!(op, Neg | Sqr | BitwiseNot) { without_sign(dtype) } else { dtype }
 }
 
 fn has_kernel(op: UnaryOp, dtype: DType) -> bool {
-    dtype.is_float() || !op.is_float_only() && !op.is_rounding() && carrier(op, dtype) == dtype
+    op.takes(dtype) && (dtype.is_float() || !op.is_rounding()) && carrier(op, dtype) == dtype
 }
 
 fn module(group: &str, dtype: DType, source: &'static str, ops: &[UnaryOp]) -> Module {

@@ -29,6 +29,14 @@ ISOBIT_UNARY_OP(gelu)
 ISOBIT_UNARY_OP(gelu_erf)
 ISOBIT_UNARY_OP(silu)
 ISOBIT_UNARY_OP(sigmoid)
+ISOBIT_UNARY_OP(asinh)
+ISOBIT_UNARY_OP(acosh)
+ISOBIT_UNARY_OP(atanh)
+ISOBIT_UNARY_OP(softplus)
+ISOBIT_UNARY_OP(mish)
+ISOBIT_UNARY_OP(hard_sigmoid)
+ISOBIT_UNARY_OP(hard_swish)
+ISOBIT_UNARY_OP(selu)
 #undef ISOBIT_UNARY_OP
 
 } // namespace isobit::unary

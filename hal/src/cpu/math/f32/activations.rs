@@ -5,7 +5,7 @@ use super::exp::expm1_below;
 
 /// Reduces an exponent u = n ln 2 + r to (t, r), with n in the low bits of t.
 #[inline(always)]
-fn exponent(u: f32) -> (f32, f32) {
+pub(super) fn exponent(u: f32) -> (f32, f32) {
     let t = u.mul_add(LOG2_E, ROUNDER);
     let n = t - ROUNDER;
     (t, n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, u)))
@@ -33,9 +33,9 @@ fn logistic(x: f32, (t, r): (f32, f32)) -> f32 {
     x * w
 }
 
-/// [`logistic`] for exponents from 60 to 130.
+/// [`logistic`] for exponents from 60 to 130, and x exp(-e) for exponents from 22.
 #[inline(always)]
-fn logistic_far(x: f32, (t, r): (f32, f32)) -> f32 {
+pub(super) fn logistic_far(x: f32, (t, r): (f32, f32)) -> f32 {
     let s = f32::from_bits((191u32 << 23).wrapping_sub(t.to_bits() << 23));
     x * exp_slope(-r).mul_add(-r * s, s) * const { hex("0x1p-64") }
 }

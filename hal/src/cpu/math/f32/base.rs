@@ -85,6 +85,14 @@ pub(super) fn at_most(x: f32, hi: f32) -> f32 {
     if x > hi { hi } else { x }
 }
 
+/// Returns a + b and its rounding error.
+#[inline(always)]
+pub(super) fn two_sum(a: f32, b: f32) -> (f32, f32) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
+}
+
 /// 2^(n + bias) for `t` = n + [`ROUNDER`].
 #[inline(always)]
 pub(super) fn scale_of(t: f32, bias: i32) -> f32 {

@@ -23,9 +23,9 @@ pub fn exp2(x: f32) -> f32 {
     exp2m1_poly(r).mul_add(first, first) * second
 }
 
-/// exp(x) - 1 for x from -18 to 88.
+/// exp(x) - 1 for x from -18 to 88, as a leading sum and its correction.
 #[inline(always)]
-pub(super) fn expm1_below(x: f32) -> f32 {
+pub(super) fn expm1_parts(x: f32) -> (f32, f32) {
     let t = x.mul_add(LOG2_E, ROUNDER);
     let n = t - ROUNDER;
     let high = n.mul_add(-LN2_HI, x);
@@ -35,7 +35,14 @@ pub(super) fn expm1_below(x: f32) -> f32 {
     let base = s - 1.0;
     let u = s.mul_add(high, base);
     let error = s.mul_add(high, (base - u) + ((s - base) - 1.0));
-    u + s.mul_add((r * r).mul_add(expm1_tail(r), low), error)
+    (u, s.mul_add((r * r).mul_add(expm1_tail(r), low), error))
+}
+
+/// exp(x) - 1 for x from -18 to 88.
+#[inline(always)]
+pub(super) fn expm1_below(x: f32) -> f32 {
+    let (u, v) = expm1_parts(x);
+    u + v
 }
 
 /// exp(x) - 1 without cancellation near zero, within 1 ulp.

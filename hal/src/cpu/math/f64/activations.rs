@@ -49,7 +49,7 @@ fn logistic(v: f64, v_lo: f64, below: bool, x: f64) -> f64 {
 }
 
 #[inline(always)]
-fn size_at_most(x: f64, limit: f64) -> f64 {
+pub(super) fn size_at_most(x: f64, limit: f64) -> f64 {
     let ax = x.abs();
     if ax > limit { limit } else { ax }
 }
@@ -57,7 +57,7 @@ fn size_at_most(x: f64, limit: f64) -> f64 {
 /// Returns `value` with the sign of `x`, which a zero may have lost. Beyond the limit, returns the
 /// limit of x times a sigmoid: -0 or x.
 #[inline(always)]
-fn gate_edges(x: f64, limit: f64, value: f64) -> f64 {
+pub(super) fn gate_edges(x: f64, limit: f64, value: f64) -> f64 {
     let value = if x > limit { x } else { value.copysign(x) };
     if x < -limit { -0.0 } else { value }
 }

@@ -31,7 +31,7 @@ const ATAN: [f64; 11] = bits([
     0xbf93_b6fe_a68a_0fac,
 ]);
 /// sqrt(2) - 1 and sqrt(2) + 1, at which atan changes its reduction.
-const MIDDLE: f64 = f64::from_bits(0x3fda_8279_99fc_ef32);
+pub(super) const MIDDLE: f64 = f64::from_bits(0x3fda_8279_99fc_ef32);
 const LARGE: f64 = f64::from_bits(0x4003_504f_333f_9de6);
 const TWO60: f64 = f64::from_bits(0x43b0_0000_0000_0000);
 
@@ -65,6 +65,13 @@ pub fn acos(x: f64) -> f64 {
     sum.hi + (sum.lo + (base * PI_LO - u))
 }
 
+/// atan(t) / t - 1, for |t| up to sqrt(2) - 1.
+#[inline(always)]
+pub(super) fn atan_tail(t: f64) -> f64 {
+    let z = t * t;
+    z * horner(z, &ATAN)
+}
+
 /// Arc tangent.
 #[inline(always)]
 pub fn atan(x: f64) -> f64 {
@@ -84,8 +91,7 @@ pub fn atan(x: f64) -> f64 {
     let w = 1.0 / d;
     let t = n * w;
     let t_lo = (-t).mul_add(d_lo, (-t).mul_add(d, n) + n_lo) * w;
-    let z = t * t;
-    let p = z * horner(z, &ATAN);
+    let p = atan_tail(t);
     let sum = fast_two_sum(base * PI_HI, t);
     (sum.hi + (sum.lo + (base * PI_LO + t.mul_add(p, t_lo)))).copysign(x)
 }

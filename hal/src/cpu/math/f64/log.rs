@@ -1,6 +1,6 @@
 //! log, log2 and log1p, over x = 2^k (1 + f) with 1 + f from about sqrt(1/2) to sqrt(2).
 
-use super::base::{LOG2E, MAGIC, TWO_M54, bits, fast_two_sum, horner, magic_int, pow2, two_prod, two_sum};
+use super::base::{LOG2E, MAGIC, Pair, TWO_M54, bits, fast_two_sum, horner, magic_int, pow2, two_prod, two_sum};
 
 /// ln 2 with eleven zero bits at its end, so that its product with any exponent is exact.
 const LN2_SHORT: f64 = f64::from_bits(0x3fe6_2e42_fefa_3800);
@@ -79,17 +79,29 @@ pub fn log2(x: f64) -> f64 {
     edges(x, sum.hi + (sum.lo + c))
 }
 
-/// log(1 + x), accurate near zero.
+/// k ln 2 + log(1 + f + lost), where `lost` is far below f, as an unnormalised pair.
 #[inline(always)]
-pub fn log1p(x: f64) -> f64 {
+pub(super) fn log_pair(k: f64, f: f64, lost: f64) -> Pair {
+    let sum = fast_two_sum(k * LN2_SHORT, f);
+    let c = k.mul_add(LN2_REST, tail(f)) + (-f).mul_add(lost, lost);
+    Pair { hi: sum.hi, lo: sum.lo + c }
+}
+
+/// log(1 + x + x_lo) as such a pair, with an `x_lo` far below x.
+#[inline(always)]
+pub(super) fn log1p_pair(x: f64, x_lo: f64) -> Pair {
     let u = two_sum(1.0, x);
     let Split { k, m } = split_normal(u.hi, 1023.0);
     let down = if k > 1000.0 { 0.0 } else { pow2(magic_int(k + MAGIC).wrapping_neg()) };
     let near = k == 0.0;
-    let f = if near { x } else { m - 1.0 };
-    let lost = if near { 0.0 } else { u.lo * down };
-    let sum = fast_two_sum(k * LN2_SHORT, f);
-    let c = k.mul_add(LN2_REST, tail(f)) + (-f).mul_add(lost, lost);
-    let value = edges(u.hi, sum.hi + (sum.lo + c));
+    log_pair(k, if near { x } else { m - 1.0 }, if near { x_lo } else { (u.lo + x_lo) * down })
+}
+
+/// log(1 + x), accurate near zero.
+#[inline(always)]
+pub fn log1p(x: f64) -> f64 {
+    // adding -0 changes nothing
+    let log = log1p_pair(x, -0.0);
+    let value = edges(1.0 + x, log.hi + log.lo);
     if x.abs() < TWO_M54 { x } else { value }
 }

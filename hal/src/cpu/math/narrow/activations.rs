@@ -7,7 +7,7 @@ use super::exp::{exp_half, expm1, split};
 /// Returns `value * share` with x's sign, nudged upwards. Near 0 the nudge breaks the ties of
 /// halved odd subnormals in the direction of the true value.
 #[inline(always)]
-fn times_share<T: Narrow>(value: f32, share: f32, x: f32) -> f32 {
+pub(super) fn times_share<T: Narrow>(value: f32, share: f32, x: f32) -> f32 {
     let nudge = if T::WIDE { f(0x0000_0200) } else { f(0x2800_0000) };
     value.mul_add(share, nudge).copysign(x)
 }

@@ -3,8 +3,8 @@
 //! input.
 //!
 //! `docs/numerics/narrow.md` has the recipes, their coefficients and how they were verified; a
-//! kernel that follows it gives the same bits. `pow` and `elu`, which take two arguments, are
-//! within 1 ulp of the narrow type instead.
+//! kernel that follows it gives the same bits. Functions of two arguments are within 1 ulp of the
+//! narrow type instead.
 
 mod activations;
 mod common;
@@ -13,6 +13,7 @@ mod exp;
 mod hyperbolic;
 mod inverse_trig;
 mod log;
+mod of_f32;
 mod pow;
 mod root;
 mod trig;
@@ -23,6 +24,7 @@ pub use exp::{exp, exp_down, exp2, expm1};
 pub use hyperbolic::{cosh, sinh, tanh};
 pub use inverse_trig::{acos, asin, atan};
 pub use log::{log, log1p, log2};
+pub use of_f32::{acosh, asinh, atan2, atanh, celu, hard_sigmoid, hard_swish, hypot, mish, selu, softplus};
 pub use pow::pow;
 pub use root::{recip, rsqrt};
 pub use trig::{cos, sin, tan};

@@ -1,14 +1,19 @@
 //! Reductions, in the order that `docs/numerics.md` section 8 fixes: each segment is reduced in
-//! lanes, the lanes by a tree, and the segments by the same rule again.
+//! lanes, the lanes by a tree, and the segments by the same rule again. `folds` has what is computed
+//! in this order.
+
+mod folds;
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
 use super::element::{Codec, Element};
 use super::vector::{Kernel, vectorised};
-use super::walk::{BLOCK, Buffer, dispatch_compute, dispatch_float_compute, for_runs, gather_bits, parallel};
+use super::walk::{BLOCK, Buffer, dispatch_float_compute, for_runs, gather_bits, parallel};
 use crate::{Collapsed, DType, Dims, Layout, Reduce, ReduceOp, collapse};
+use folds::Seed;
 use parking_lot::Mutex;
 use std::any::Any;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 pub(super) const SEGMENT: usize = 65_536;
@@ -23,11 +28,21 @@ trait Fold<C>: Send + 'static {
     /// Type of the result before rounding.
     type Out: bytemuck::Pod;
 
+    /// Whether [`prepare`](Self::prepare) changes the elements.
+    const PREPARES: bool = false;
+
+    /// Returns what takes the place of an element; the seed is known of the whole sequence.
+    #[inline(always)]
+    fn prepare(x: C, seed: C) -> C {
+        let _ = seed;
+        x
+    }
+
     /// Starts a lane with its first element, which has this index in the sequence.
     fn first(x: C, index: usize) -> Self::Acc;
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     /// `acc` is `None` if there are no elements.
-    fn finish(acc: Option<Self::Acc>) -> Self::Out;
+    fn finish(acc: Option<Self::Acc>, seed: C) -> Self::Out;
 }
 
 /// The lanes of a segment. Elements are fed in multiples of the number of lanes.
@@ -56,6 +71,27 @@ impl<A: Copy, X: Copy, F: Fn(X, usize) -> A, G: Fn(A, A) -> A> Kernel for FeedRo
     }
 }
 
+/// Combines the lanes in the first one.
+struct Tree<'a, A, G> {
+    lanes: &'a mut [A],
+    combine: G,
+}
+
+impl<A: Copy, G: Fn(A, A) -> A> Kernel for Tree<'_, A, G> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut apart = LANES / 2;
+        while apart > 0 {
+            for l in 0..apart.min(self.lanes.len().saturating_sub(apart)) {
+                self.lanes[l] = (self.combine)(self.lanes[l], self.lanes[l + apart]);
+            }
+            apart /= 2;
+        }
+    }
+}
+
 impl<A: Copy> Lanes<A> {
     pub(super) fn new() -> Self {
         Self(Vec::with_capacity(LANES))
@@ -80,16 +116,9 @@ impl<A: Copy> Lanes<A> {
 
     /// Returns the value of the segment, or `None` if it has no elements, and empties the lanes.
     pub(super) fn take(&mut self, combine: impl Fn(A, A) -> A) -> Option<A> {
-        let lanes = &mut self.0;
-        let mut apart = LANES / 2;
-        while apart > 0 {
-            for l in 0..apart.min(lanes.len().saturating_sub(apart)) {
-                lanes[l] = combine(lanes[l], lanes[l + apart]);
-            }
-            apart /= 2;
-        }
-        let value = lanes.first().copied();
-        lanes.clear();
+        vectorised(Tree { lanes: &mut self.0, combine });
+        let value = self.0.first().copied();
+        self.0.clear();
         value
     }
 }
@@ -132,6 +161,9 @@ fn of_cell<V: bytemuck::Pod>(cell: Cell) -> V {
 /// The state of the reduction of one result. Its types are hidden, so that the code that feeds it
 /// is compiled only once.
 trait Folding: Any + Send {
+    /// Starts a result with what is known about its sequence.
+    fn begin(&mut self, seed: Cell);
+
     /// Adds the next values; `index` is the index of the first one in the sequence.
     fn feed(&mut self, values: &[u8], index: usize);
 
@@ -141,19 +173,33 @@ trait Folding: Any + Send {
     /// Appends the segments of the next part of the sequence.
     fn append(&mut self, other: Box<dyn Folding>);
 
-    /// Returns the result before rounding, and starts the next one.
+    /// Returns the result before rounding, and empties the state.
     fn finish(&mut self) -> Cell;
 }
 
 struct State<C, F: Fold<C>> {
+    seed: C,
+    prepared: Vec<C>,
     lanes: Lanes<F::Acc>,
     /// The values of complete segments.
     values: Vec<F::Acc>,
 }
 
 impl<C: Compute, F: Fold<C>> Folding for State<C, F> {
+    fn begin(&mut self, seed: Cell) {
+        self.seed = of_cell(seed);
+    }
+
     fn feed(&mut self, values: &[u8], index: usize) {
-        self.lanes.feed(bytemuck::cast_slice::<_, C>(values), index, F::first, F::combine);
+        let values = bytemuck::cast_slice::<_, C>(values);
+        if F::PREPARES {
+            self.prepared.resize(values.len(), C::ZERO);
+            let (seed, operation) = (self.seed, PhantomData::<F>);
+            vectorised(Prepare { values, out: &mut self.prepared, seed, operation });
+            self.lanes.feed(&self.prepared, index, F::first, F::combine);
+        } else {
+            self.lanes.feed(values, index, F::first, F::combine);
+        }
     }
 
     fn end_segment(&mut self) {
@@ -170,12 +216,33 @@ impl<C: Compute, F: Fold<C>> Folding for State<C, F> {
             [] | [_] => self.values.pop(),
             _ => reduce_segments(std::mem::take(&mut self.values), &mut self.lanes, F::combine),
         };
-        cell(F::finish(value))
+        cell(F::finish(value, self.seed))
     }
 }
 
+struct Prepare<'a, C, F> {
+    values: &'a [C],
+    out: &'a mut [C],
+    seed: C,
+    operation: PhantomData<F>,
+}
+
+impl<C: Compute, F: Fold<C>> Kernel for Prepare<'_, C, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (o, &x) in self.out.iter_mut().zip(self.values) {
+            *o = F::prepare(x, self.seed);
+        }
+    }
+}
+
+/// Starts the reduction of a result.
+type Start = fn() -> Box<dyn Folding>;
+
 fn state<C: Compute, F: Fold<C>>() -> Box<dyn Folding> {
-    Box::new(State::<C, F> { lanes: Lanes::new(), values: Vec::new() })
+    Box::new(State::<C, F> { seed: C::ZERO, prepared: Vec::new(), lanes: Lanes::new(), values: Vec::new() })
 }
 
 /// Buffers that a thread reuses from block to block.
@@ -199,8 +266,11 @@ struct Plan {
     outer: Collapsed,
     results: usize,
     op: ReduceOp,
+    /// Number of elements by which a variance divides.
+    divisor: usize,
     /// Starts a result.
-    start: fn() -> Box<dyn Folding>,
+    start: Start,
+    seed: Seed,
 }
 
 // SAFETY: the pointers point into a source that is borrowed and only read, and a destination that
@@ -229,7 +299,9 @@ impl Plan {
             results: kept.elem_count(),
             outer: collapse(&[&kept, &results]),
             op: op.op,
-            start: dispatch_compute!(from, C => fold::<C>(op.op)),
+            divisor: op.divisor(reduced.elem_count()),
+            start: folds::start(op.op, from),
+            seed: Seed::of(op.op, from),
         }
     }
 
@@ -276,9 +348,9 @@ impl Plan {
     /// Writes a result.
     fn write(&self, offset: usize, value: Cell) {
         let value = match self.op {
-            ReduceOp::Mean => dispatch_float_compute!(self.dtype, C => {
-                cell(of_cell::<C>(value).div(C::from_count(self.count)))
-            }),
+            ReduceOp::Mean | ReduceOp::L2Norm | ReduceOp::Var | ReduceOp::Std => {
+                dispatch_float_compute!(self.dtype, C => cell(self.completed::<C>(of_cell(value))))
+            }
             _ => value,
         };
         crate::dispatch_dtype!(self.dtype, T => {
@@ -289,116 +361,89 @@ impl Plan {
         });
     }
 
+    /// Returns the result for a sum of elements, of their squares, or of squared deviations.
+    fn completed<C: FloatCompute>(&self, sum: C) -> C {
+        match self.op {
+            ReduceOp::Mean => sum.div(C::from_count(self.count)),
+            ReduceOp::Var => sum.div(C::from_count(self.divisor)),
+            ReduceOp::Std => sum.div(C::from_count(self.divisor)).sqrt(),
+            _ => sum.sqrt(),
+        }
+    }
+
+    /// Reduces the sequence that starts at an offset.
+    fn value(&self, src: usize, seed: Cell, scratch: &mut Scratch, folding: &mut dyn Folding) -> Cell {
+        folding.begin(seed);
+        for s in 0..self.segments() {
+            self.segment(src, self.segment_range(s), scratch, folding);
+        }
+        folding.finish()
+    }
+
+    /// The same, with the segments on several threads.
+    fn value_of_many(&self, src: usize, seed: Cell, start: Start) -> Cell {
+        let segments = self.segments();
+        let begun = || {
+            let mut folding = start();
+            folding.begin(seed);
+            folding
+        };
+        let parts: Vec<Mutex<Option<Box<dyn Folding>>>> = (0..segments).map(|_| Mutex::default()).collect();
+        parallel(segments, 1, &|range| {
+            let mut scratch = Scratch::default();
+            for s in range {
+                let mut folding = begun();
+                self.segment(src, self.segment_range(s), &mut scratch, &mut *folding);
+                *parts[s].lock() = Some(folding);
+            }
+        });
+        let mut whole = begun();
+        for part in parts {
+            whole.append(part.into_inner().expect("each was fed"));
+        }
+        whole.finish()
+    }
+
+    /// Returns the seed of the sequence that starts at an offset; `reduce` reduces it.
+    fn seed(&self, src: usize, reduce: impl FnOnce(Start) -> Cell) -> Cell {
+        match self.seed {
+            Seed::First if self.count > 0 => {
+                let size = self.codec.size;
+                // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not
+                // written, and the sequence has an element.
+                let first = unsafe { std::slice::from_raw_parts(self.src.add(src * size), size) };
+                let mut seed = Cell::default();
+                let mut buffer = Buffer::default();
+                seed[..self.codec.wide_size].copy_from_slice(self.codec.widened(first, &mut buffer));
+                seed
+            }
+            Seed::Reduced(start) => reduce(start),
+            Seed::First | Seed::Unused => Cell::default(),
+        }
+    }
+
+    fn segments(&self) -> usize {
+        self.count.div_ceil(SEGMENT)
+    }
+
     fn run(&self) {
-        let segments = self.count.div_ceil(SEGMENT);
         if self.results >= rayon::current_num_threads() || self.count <= SEGMENT {
             parallel(self.results, (SERIAL / self.count.max(1)).max(1), &|results| {
                 let (mut scratch, mut folding) = (Scratch::default(), (self.start)());
                 for result in results {
                     let (src, dst) = self.offsets(result);
-                    (0..segments).for_each(|s| self.segment(src, self.segment_range(s), &mut scratch, &mut *folding));
-                    self.write(dst, folding.finish());
+                    let nothing = Cell::default();
+                    let seed = self.seed(src, |start| self.value(src, nothing, &mut scratch, &mut *start()));
+                    self.write(dst, self.value(src, seed, &mut scratch, &mut *folding));
                 }
             });
         } else {
             for result in 0..self.results {
                 let (src, dst) = self.offsets(result);
-                let parts: Vec<Mutex<Option<Box<dyn Folding>>>> = (0..segments).map(|_| Mutex::default()).collect();
-                parallel(segments, 1, &|range| {
-                    let mut scratch = Scratch::default();
-                    for s in range {
-                        let mut folding = (self.start)();
-                        self.segment(src, self.segment_range(s), &mut scratch, &mut *folding);
-                        *parts[s].lock() = Some(folding);
-                    }
-                });
-                let mut whole = (self.start)();
-                for part in parts {
-                    whole.append(part.into_inner().expect("each was fed"));
-                }
-                self.write(dst, whole.finish());
+                let seed = self.seed(src, |start| self.value_of_many(src, Cell::default(), start));
+                self.write(dst, self.value_of_many(src, seed, self.start));
             }
         }
-    }
-}
-
-/// Defines folds whose accumulator is a value of the compute type.
-macro_rules! folds {
-    ($($op:ident($a:ident, $b:ident) => $combine:expr, $empty:expr;)*) => {$(
-        struct $op;
-
-        impl<C: Compute> Fold<C> for $op {
-            type Acc = C;
-            type Out = C;
-
-            #[inline(always)]
-            fn first(x: C, _: usize) -> C {
-                x
-            }
-
-            #[inline(always)]
-            fn combine($a: C, $b: C) -> C {
-                $combine
-            }
-
-            #[inline(always)]
-            fn finish(acc: Option<C>) -> C {
-                acc.unwrap_or_else(|| $empty)
-            }
-        }
-    )*};
-}
-folds! {
-    Sum(a, b) => a.add(b), C::ZERO;
-    Prod(a, b) => a.mul(b), C::ONE;
-    Min(a, b) => a.minimum(b), unreachable!("validated to have elements");
-    Max(a, b) => a.maximum(b), unreachable!("validated to have elements");
-}
-
-/// Defines folds that choose one element: the first NaN if there is one, otherwise the first
-/// element that is `$before` all others.
-macro_rules! arg_folds {
-    ($($op:ident $before:tt)*) => {$(
-        struct $op;
-
-        impl<C: Compute> Fold<C> for $op {
-            type Acc = (C, u32);
-            type Out = u32;
-
-            #[inline(always)]
-            fn first(x: C, index: usize) -> Self::Acc {
-                (x, index as u32)
-            }
-
-            #[inline(always)]
-            fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc {
-                let earlier = a.1 < b.1;
-                let a_goes = if a.0.is_nan() || b.0.is_nan() {
-                    a.0.is_nan() && (!b.0.is_nan() || earlier)
-                } else {
-                    a.0 $before b.0 || (a.0 == b.0 && earlier)
-                };
-                if a_goes { a } else { b }
-            }
-
-            #[inline(always)]
-            fn finish(acc: Option<Self::Acc>) -> u32 {
-                acc.expect("validated to have elements").1
-            }
-        }
-    )*};
-}
-arg_folds! { ArgMin < ArgMax > }
-
-/// Returns the function that starts a result. A mean is a sum until it is written.
-fn fold<C: Compute>(op: ReduceOp) -> fn() -> Box<dyn Folding> {
-    match op {
-        ReduceOp::Sum | ReduceOp::Mean => state::<C, Sum>,
-        ReduceOp::Prod => state::<C, Prod>,
-        ReduceOp::Min => state::<C, Min>,
-        ReduceOp::Max => state::<C, Max>,
-        ReduceOp::ArgMin => state::<C, ArgMin>,
-        ReduceOp::ArgMax => state::<C, ArgMax>,
     }
 }
 

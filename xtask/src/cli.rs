@@ -28,6 +28,7 @@ pub fn command() -> Command {
             foreign(),
             model(),
             mutants(),
+            onnx(),
             sanitize(),
             package(),
             hardware(),
@@ -216,6 +217,24 @@ fn sanitize() -> Command {
 
 fn model() -> Command {
     Command::new("model").about("Fetches all-MiniLM-L6-v2, which the example `embed` runs, and prints its folder")
+}
+
+fn onnx() -> Command {
+    Command::new("onnx")
+        .about("Runs the node tests of ONNX on each device, lowered to operations of the HAL")
+        .long_about(
+            "Fetches the PyPI package onnx, writes its node tests to target/onnx, lowers them to operations of the HAL, and compares \
+             the results of each device with the expected ones, and bit for bit with the CPU's. Prints how many cases are expressed, \
+             passed, and listed in conformance/onnx/listed.tsv. Fails if another case disagrees, or a listed one passes.",
+        )
+        .arg(list("devices", "DEVICE,...", "Devices, such as cuda:0 [default: cpu,sim-cuda,sim-rocm:gfx90a]"))
+        .arg(
+            Arg::new("filter")
+                .long("filter")
+                .value_name("TEXT")
+                .help("Runs only the cases whose name contains this"),
+        )
+        .arg(flag("verbose", "Names the cases that are not expressed, with the reasons, and those that are listed"))
 }
 
 fn package() -> Command {

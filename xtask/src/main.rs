@@ -16,6 +16,7 @@ mod hardware;
 mod kernels;
 mod model;
 mod mutants;
+mod onnx;
 mod package;
 mod progress;
 mod resources;
@@ -81,6 +82,11 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
         }),
         "model" => model::run(),
         "mutants" => mutants::run(&texts("args")),
+        "onnx" => onnx::run(&onnx::Options {
+            devices: texts("devices"),
+            filter: text("filter"),
+            verbose: args.get_flag("verbose"),
+        }),
         "package" => package::run(package::Options {
             allow_dirty: args.get_flag("allow-dirty"),
             keep_kernels: args.get_flag("keep-kernels"),

@@ -127,6 +127,31 @@ fn links_between_documents_lead_somewhere() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+/// The names between backticks of a table's cell.
+fn code_of(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_operations_of_burns_table_are_those_of_the_hal() {
+    let cells = read(&root().join("conformance/cells.tsv"));
+    let operations: BTreeSet<&str> = cells.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    let page = read(&root().join("docs/burn.md"));
+    let rows: Vec<Vec<&str>> =
+        page.lines().filter(|line| line.starts_with("| `")).map(|line| line.split(" | ").collect()).collect();
+    let mut methods = BTreeSet::new();
+    for row in &rows {
+        let [method, named, _how] = row[..] else { panic!("a row of another form: {row:?}") };
+        let method = code_of(method).next().expect("the row begins with a name");
+        assert!(methods.insert(method), "{method} is there twice");
+        for operation in code_of(named) {
+            assert!(operations.contains(operation), "{method}: the HAL has no operation {operation}");
+        }
+    }
+    let told = format!("the {} methods", rows.len());
+    assert!(rows.len() > 200 && page.contains(&told), "the page does not tell of {told}");
+}
+
 #[test]
 fn the_readme_is_short() {
     let lines = read(&root().join("README.md")).lines().count();

@@ -7,7 +7,7 @@ mod pypi;
 pub mod tool;
 
 pub use apt::{HIP_HEADERS, ROCRAND, ROCRAND_HEADERS, ROCSPARSE, answer_yes, install, is_ci, is_root};
-pub use pypi::{MINILM, NUMPY, NVRTC, PTXAS, SCIPY, Wheel};
+pub use pypi::{MINILM, ML_DTYPES, NUMPY, NVRTC, ONNX, PROTOBUF, PTXAS, SCIPY, TYPING_EXTENSIONS, Wheel};
 
 use crate::shell::{self, cargo, quietly};
 use anyhow::{Context, Result, bail};

@@ -36,6 +36,19 @@ pub const NUMPY: Wheel = Wheel { package: "numpy", versions: ">=1.26,<3", file: 
 /// Sparse matrices on the host, with which rocSPARSE is compared.
 pub const SCIPY: Wheel = Wheel { package: "scipy", versions: ">=1.11,<2", file: "scipy/__init__.py" };
 
+/// Tests of operators with expected results, which `cargo xtask onnx` runs.
+pub const ONNX: Wheel = Wheel { package: "onnx", versions: ">=1.23.2,<1.24", file: "onnx/__init__.py" };
+
+/// Narrow floats for NumPy, which ONNX imports.
+pub const ML_DTYPES: Wheel = Wheel { package: "ml_dtypes", versions: ">=0.5.4,<1", file: "ml_dtypes/__init__.py" };
+
+/// Protocol buffers, which ONNX imports.
+pub const PROTOBUF: Wheel = Wheel { package: "protobuf", versions: ">=6.31.1,<8", file: "google/protobuf/__init__.py" };
+
+/// Newer types for older versions of Python, which ONNX imports.
+pub const TYPING_EXTENSIONS: Wheel =
+    Wheel { package: "typing_extensions", versions: ">=4.7.1,<5", file: "typing_extensions.py" };
+
 const CUDA_13: &str = ">=13,<14";
 
 impl Wheel {

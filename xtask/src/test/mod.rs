@@ -14,6 +14,7 @@ use crate::candle;
 use crate::conformance;
 use crate::doctor;
 use crate::foreign;
+use crate::onnx;
 use crate::setup::{self, Fetched, MINILM, NVRTC, NVRTC_VARIABLE, Need, ROCRAND};
 use crate::shell::{self, cargo, hand_over, target_dir};
 use crate::steps::Steps;
@@ -111,6 +112,7 @@ impl Tests {
         } else {
             self.left_out.push("everything that runs on simulated GPUs: no kernels were compiled".into());
         }
+        self.onnx(full && compiled, &simulators)?;
         self.steps.run("doctor", || doctor::run().map(drop))?;
         if !full {
             self.candle()?;
@@ -151,6 +153,23 @@ impl Tests {
         let left_out = foreign::briefly(&mut self.steps, simulators)?;
         self.left_out.extend(left_out);
         Ok(())
+    }
+
+    /// Runs the node tests of ONNX on the CPU, and with the long tests also on simulated GPUs.
+    fn onnx(&mut self, on_gpus: bool, simulators: &Path) -> Result<()> {
+        let cases = match self.steps.run("cases of ONNX", || Ok(onnx::cases()))? {
+            Ok(cases) => cases,
+            Err(e) if setup::is_ci() => return Err(e),
+            Err(e) => {
+                self.left_out.push(format!("the node tests of ONNX: {e:#}"));
+                return Ok(());
+            }
+        };
+        let devices = if on_gpus { &onnx::DEVICES[..] } else { &[onnx::CPU] };
+        self.steps.run("node tests of ONNX", || {
+            onnx::build(true)?;
+            devices.iter().try_for_each(|device| shell::run(&mut onnx::program(&cases, device, Some(simulators))))
+        })
     }
 
     /// Checks that the backend fits into candle's crates. The long tests also build and test them,

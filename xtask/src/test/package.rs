@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub const FEATURES_CRATE: &str = "isobit-features";
 
 /// Every driver is built, independent of this machine's devices.
-const FEATURES: [&str; 19] = [
+const FEATURES: [&str; 21] = [
     "isobit/cuda",
     "isobit/rocm",
     "isobit-kernels/cuda",
@@ -26,6 +26,8 @@ const FEATURES: [&str; 19] = [
     "isobit-conformance/cli",
     "isobit-conformance/cuda",
     "isobit-conformance/rocm",
+    "isobit-onnx/cuda",
+    "isobit-onnx/rocm",
     "isobit-embed/cuda",
     "isobit-embed/rocm",
     "isobit-llama/cuda",
@@ -33,7 +35,8 @@ const FEATURES: [&str; 19] = [
 ];
 
 /// The packages that have features.
-pub const ALL: &[&str] = &["isobit", "isobit-kernels", "isobit-conformance", "isobit-embed", "isobit-llama"];
+pub const ALL: &[&str] =
+    &["isobit", "isobit-kernels", "isobit-conformance", "isobit-onnx", "isobit-embed", "isobit-llama"];
 
 /// Returns the features of all packages, as `package/feature`.
 pub fn all_features() -> &'static [&'static str] {

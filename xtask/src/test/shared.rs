@@ -39,6 +39,7 @@ fn no_package_is_compiled_for_the_report_and_with_other_features_for_the_tests()
         ("cargo xtask test -p isobit-kernels", &with("isobit-kernels"), features_of(&["isobit-kernels"])),
         ("cargo xtask test -p isobit-embed", &with(EMBED), features_of(&[EMBED])),
         ("cargo xtask test -p isobit-llama", &with("isobit-llama"), features_of(&["isobit-llama"])),
+        ("cargo xtask onnx", &with("isobit-onnx"), features_of(&["isobit-onnx"])),
         ("cargo xtask doctor", &with("isobit"), features_of(&["isobit"])),
     ] {
         for (package, features) in packages("normal,build,dev", selection, &features) {

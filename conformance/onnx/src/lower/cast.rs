@@ -1,0 +1,49 @@
+//! Changes of the element type.
+
+use super::{Rule, Table};
+use crate::element::Element;
+use crate::graph::{Call, Outputs};
+use crate::ops::Ops;
+use crate::stop::{Lowered, Stop};
+use crate::tensor::Tensor;
+use isobit::{CmpOp, DType, UnaryOp};
+
+pub(super) const TABLE: Table =
+    &[("Cast", Rule::Code(cast)), ("CastLike", Rule::Code(cast_like)), ("BitCast", Rule::Code(bit_cast))];
+
+/// Halfway from the largest f8e4m3 to what would be the next one, and still rounded to the largest.
+const F8_LIMIT: f64 = 464.0;
+
+/// Casts to an element type, by the rules of ONNX.
+pub(super) fn convert(ops: &Ops, x: &Tensor, to: Element, saturates: bool) -> Lowered<Tensor> {
+    if to.is_bool {
+        return if x.element().is_bool { Ok(x.clone()) } else { ops.compare_with(CmpOp::Ne, x, 0.0) };
+    }
+    let converted = ops.cast(x, to.dtype)?;
+    if to.dtype != DType::F8E4M3 || saturates || x.dtype() == DType::F8E4M3 {
+        return Ok(converted);
+    }
+    let size = ops.unary(UnaryOp::Abs, x)?;
+    let nan = ops.scalar(to.dtype, f64::NAN)?;
+    ops.select(&ops.compare_with(CmpOp::Gt, &size, F8_LIMIT)?, &nan, &converted)
+}
+
+fn saturates(call: &Call<'_>) -> bool {
+    call.int("saturate").unwrap_or(1) != 0
+}
+
+fn cast(call: &Call<'_>) -> Outputs {
+    let to = call.element("to")?.ok_or_else(|| Stop::Failed("the attribute `to` is missing".into()))?;
+    Ok(vec![convert(call.ops(), call.input(0)?, to, saturates(call))?])
+}
+
+fn cast_like(call: &Call<'_>) -> Outputs {
+    Ok(vec![convert(call.ops(), call.input(0)?, call.input(1)?.element(), saturates(call))?])
+}
+
+/// The bytes of the elements, taken as those of another type of the same size.
+fn bit_cast(call: &Call<'_>) -> Outputs {
+    let (ops, x) = (call.ops(), call.input(0)?);
+    let to = call.element("to")?.ok_or_else(|| Stop::Failed("the attribute `to` is missing".into()))?;
+    Ok(vec![ops.upload(to, x.dims(), &ops.bytes(x)?)?])
+}

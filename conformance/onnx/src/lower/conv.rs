@@ -1,0 +1,191 @@
+//! Convolutions, and their transpose.
+
+use super::matmul::centred;
+use super::quantize::requantize;
+use super::shape::size_of;
+use super::windows::{AutoPad, Windows, kernel_of, spatial};
+use super::{Rule, Table};
+use crate::graph::{Call, Outputs};
+use crate::ops::Ops;
+use crate::stop::{Lowered, Stop};
+use crate::tensor::Tensor;
+use isobit::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Op};
+
+pub(super) const TABLE: Table = &[
+    ("Conv", Rule::Code(conv_node)),
+    ("ConvInteger", Rule::Code(conv_integer)),
+    ("QLinearConv", Rule::Code(qlinear_conv)),
+    ("ConvTranspose", Rule::Code(conv_transpose)),
+    ("CausalConvWithState", Rule::Code(causal_conv)),
+    ("Col2Im", Rule::Code(col2im)),
+];
+
+/// Adds one value for each channel of `[n, c, ..]`.
+fn add_channels(ops: &Ops, x: &Tensor, bias: &Tensor) -> Lowered<Tensor> {
+    let mut shape = vec![1; x.rank()];
+    shape[1] = bias.len();
+    ops.add(x, &ops.reshape(bias, &shape)?)
+}
+
+/// Padding that differs before and after the input is added to the input first.
+fn convolve(call: &Call<'_>, x: &Tensor, weights: &Tensor) -> Lowered<Tensor> {
+    let ops = call.ops();
+    let groups = size_of(call.int("group").unwrap_or(1))?;
+    let (input, kernel) = (spatial(x)?, kernel_of(call, spatial(weights)?)?);
+    let windows = Windows::of(call, input, kernel)?;
+    let (mut x, mut padding) = (x.clone(), windows.before.clone());
+    if !windows.is_symmetric() {
+        let wide = |sizes: &[usize]| [&[0, 0][..], sizes].concat();
+        x = ops.pad(&x, &wide(&windows.before), &wide(&windows.after), 0.0)?;
+        padding = vec![0; padding.len()];
+    }
+    let op = match padding.len() {
+        1 => Op::Conv1d(
+            Conv1d::default()
+                .with_stride([windows.stride[0]])
+                .with_padding([padding[0]])
+                .with_dilation([windows.dilation[0]])
+                .with_groups(groups),
+        ),
+        2 => Op::Conv2d(
+            Conv2d::default()
+                .with_stride([windows.stride[0], windows.stride[1]])
+                .with_padding([padding[0], padding[1]])
+                .with_dilation([windows.dilation[0], windows.dilation[1]])
+                .with_groups(groups),
+        ),
+        other => return Err(call.form(format!("{other} spatial dimensions"))),
+    };
+    ops.apply(&op, &[&x, weights])
+}
+
+fn conv_node(call: &Call<'_>) -> Outputs {
+    let y = convolve(call, call.input(0)?, call.input(1)?)?;
+    Ok(vec![match call.optional(2)? {
+        Some(bias) => add_channels(call.ops(), &y, bias)?,
+        None => y,
+    }])
+}
+
+/// In f64, where products of bytes and their sums are exact.
+fn conv_integer(call: &Call<'_>) -> Outputs {
+    let ops = call.ops();
+    let x = centred(ops, call.input(0)?, call.optional(2)?, 1)?;
+    let weights = centred(ops, call.input(1)?, call.optional(3)?, 0)?;
+    Ok(vec![ops.cast(&convolve(call, &x, &weights)?, DType::I32)?])
+}
+
+fn qlinear_conv(call: &Call<'_>) -> Outputs {
+    let ops = call.ops();
+    let x = centred(ops, call.input(0)?, call.optional(2)?, 1)?;
+    let weights = centred(ops, call.input(3)?, call.optional(5)?, 0)?;
+    let mut sums = convolve(call, &x, &weights)?;
+    if let Some(bias) = call.optional(8)? {
+        sums = add_channels(ops, &sums, &ops.cast(bias, DType::F64)?)?;
+    }
+    let scales = [call.input(1)?, call.input(4)?, call.input(6)?];
+    Ok(vec![requantize(ops, &sums, scales, call.input(7)?, 1)?])
+}
+
+/// Without padding, and then cut or extended to the size that padding or the attributes determine.
+fn conv_transpose(call: &Call<'_>) -> Outputs {
+    let (ops, x, weights) = (call.ops(), call.input(0)?, call.input(1)?);
+    let spatial = spatial(x)?.len();
+    let groups = size_of(call.int("group").unwrap_or(1))?;
+    let (stride, dilation) = (call.sizes("strides", spatial, 1)?, call.sizes("dilations", spatial, 1)?);
+    let more = call.sizes("output_padding", spatial, 0)?;
+    let op = match spatial {
+        1 => Op::ConvTranspose1d(
+            ConvTranspose1d::default()
+                .with_stride([stride[0]])
+                .with_dilation([dilation[0]])
+                .with_output_padding([more[0]])
+                .with_groups(groups),
+        ),
+        2 => Op::ConvTranspose2d(
+            ConvTranspose2d::default()
+                .with_stride([stride[0], stride[1]])
+                .with_dilation([dilation[0], dilation[1]])
+                .with_output_padding([more[0], more[1]])
+                .with_groups(groups),
+        ),
+        _ => return Err(call.form(format!("{spatial} spatial dimensions"))),
+    };
+    let mut y = ops.apply(&op, &[x, weights])?;
+    let auto = AutoPad::of(call)?;
+    let pads = call.sizes("pads", 2 * spatial, 0)?;
+    for d in 0..spatial {
+        let whole = y.dims()[d + 2];
+        let (start, size) = match (call.ints("output_shape"), auto) {
+            (Some(shape), _) => {
+                // Some models name the batch and the channels too.
+                let wanted = (shape.len() + d).checked_sub(spatial).and_then(|at| shape.get(at).copied());
+                let wanted = size_of(wanted.ok_or_else(|| Stop::Failed(format!("{shape:?} is no output shape")))?)?;
+                (auto.split(whole.saturating_sub(wanted)).0, wanted)
+            }
+            (None, AutoPad::SameUpper | AutoPad::SameLower) => {
+                let wanted = x.dims()[d + 2] * stride[d];
+                (auto.split(whole.saturating_sub(wanted)).0, wanted)
+            }
+            (None, _) => (pads[d], whole.saturating_sub(pads[d] + pads[d + spatial])),
+        };
+        if size <= whole {
+            y = y.narrow(d + 2, start, size)?;
+        } else {
+            let mut after = vec![0; y.rank()];
+            after[d + 2] = size - whole;
+            y = ops.pad(&y, &vec![0; y.rank()], &after, 0.0)?;
+        }
+    }
+    Ok(vec![match call.optional(2)? {
+        Some(bias) => add_channels(ops, &y, bias)?,
+        None => y,
+    }])
+}
+
+/// A convolution of each channel with itself and its past; the end is the past of the next call.
+fn causal_conv(call: &Call<'_>) -> Outputs {
+    let (ops, x, weights) = (call.ops(), call.input(0)?, call.input(1)?);
+    let [batch, channels, _] = x.dims() else {
+        return Err(Stop::Failed(format!("an input of three dimensions was expected, not {:?}", x.dims())));
+    };
+    let past = weights.dims().last().copied().unwrap_or(1).saturating_sub(1);
+    let state = match call.optional(3)? {
+        Some(state) => state.clone(),
+        None => ops.fill(x.dtype(), &[*batch, *channels, past], 0.0)?,
+    };
+    let padded = ops.concat(&[&state, x], 2)?;
+    let mut y = ops.apply(&Op::Conv1d(Conv1d::default().with_groups(*channels)), &[&padded, weights])?;
+    if let Some(bias) = call.optional(2)? {
+        y = add_channels(ops, &y, bias)?;
+    }
+    y = match call.text("activation", "none") {
+        "none" => y,
+        "silu" | "swish" => ops.unary(isobit::UnaryOp::Silu, &y)?,
+        other => return Err(call.unknown("activation", other)),
+    };
+    Ok(vec![y, padded.narrow(2, padded.dims()[2].saturating_sub(past), past)?])
+}
+
+/// Adds the elements of windows to their places in an image.
+fn col2im(call: &Call<'_>) -> Outputs {
+    let (ops, x) = (call.ops(), call.input(0)?);
+    let sizes = |at| ops.to_ints(call.input(at)?)?.into_iter().map(size_of).collect::<Lowered<Vec<_>>>();
+    let (image, kernel) = (sizes(1)?, sizes(2)?);
+    let windows = Windows::of(call, &image, kernel)?;
+    let [batch, rows, _] = x.dims() else {
+        return Err(Stop::Failed(format!("an input of three dimensions was expected, not {:?}", x.dims())));
+    };
+    let (size, taps) = (image.iter().product::<usize>(), windows.taps());
+    let channels = rows / taps;
+    // Windows are columns of the input, and rows of the positions.
+    let positions: Vec<usize> = windows.sources(&image).into_iter().map(|at| at.unwrap_or(size)).collect();
+    let count = positions.len() / taps;
+    let ids = ops.ids(&[count, taps], &positions)?.transpose(0, 1)?;
+    let ids = ops.reshape(&ids, &[taps * count])?;
+    let columns = ops.reshape(x, &[batch * channels, taps * count])?;
+    // What falls into the padding is added to an element that is cut off.
+    let empty = ops.fill(x.dtype(), &[batch * channels, size + 1], 0.0)?;
+    let sums = ops.apply(&Op::IndexAdd { dim: 1 }, &[&empty, &ids, &columns])?.narrow(1, 0, size)?;
+    Ok(vec![ops.reshape(&sums, &[&[*batch, channels][..], &image[..]].concat())?])
+}

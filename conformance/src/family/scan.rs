@@ -4,7 +4,7 @@
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values, format_of};
 use crate::cells::Cell;
-use crate::generate::{Draw, Drawn, Fixed, Plan, shape, values};
+use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape, values};
 use isobit_hal::{Class, Op, Scan, ScanOp};
 
 pub(super) struct ScanFamily;
@@ -37,7 +37,8 @@ impl Family for ScanFamily {
             12 => (vec![draw.one_of(&[255, 257, 4099]), draw.one_of(&[1, 3, 17])], 0),
             14 => (vec![draw.one_of(&[1, 3]), 16_400, draw.one_of(&[1, 2])], 1),
             _ => {
-                let dims = shape::draw(draw, 1, shape::budget);
+                let rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);
+                let dims = shape::draw(draw, rank, shape::budget);
                 let dim = draw.pick(0..dims.len());
                 (dims, dim)
             }

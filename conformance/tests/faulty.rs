@@ -139,7 +139,10 @@ impl BackendDevice for Faulty {
 }
 
 fn inner<'a>(src: Src<'a, FaultyStorage>) -> Src<'a, CpuStorage> {
-    src.storage().map_or(Src::InPlace, |(s, l)| Src::Storage(&s.inner, l))
+    match (src, src.storage()) {
+        (Src::Scalar(value), _) => Src::Scalar(value),
+        (_, stored) => stored.map_or(Src::InPlace, |(s, l)| Src::Storage(&s.inner, l)),
+    }
 }
 
 fn add_one_to_byte(storage: &mut CpuStorage, element: usize) {

@@ -54,8 +54,9 @@ impl BackendStorage for TinyStorage {
         let fetched = inputs.iter().map(fetch).collect::<Result<Vec<_>>>()?;
         let pairs = inputs.iter().zip(&fetched);
         let operands: Vec<Src<'_, CpuStorage>> = pairs
-            .map(|(src, host)| match (src.storage(), host) {
-                (Some((_, layout)), Some(host)) => Src::Storage(host, layout),
+            .map(|(src, host)| match (src.storage(), host, src) {
+                (Some((_, layout)), Some(host), _) => Src::Storage(host, layout),
+                (_, _, &Src::Scalar(value)) => Src::Scalar(value),
                 _ => Src::InPlace,
             })
             .collect();

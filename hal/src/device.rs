@@ -211,8 +211,8 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         self.storage_from_bytes(storage.dtype(), storage.as_bytes())
     }
 
-    /// Creates a storage with the elements of a host storage. The CPU takes the host storage itself,
-    /// without a copy.
+    /// Creates a storage with the elements of a host storage. The CPU takes the host storage
+    /// itself, without a copy.
     ///
     /// # Errors
     /// As [`storage_from_slice`](Self::storage_from_slice).

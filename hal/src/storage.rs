@@ -777,8 +777,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 
     /// Reduces the dimensions of `op` to size 1; [`ReduceOp`](crate::ReduceOp) defines each
     /// reduction and its dtypes. The destination has the shape of the source, with the reduced
-    /// dimensions set to 1. [Class](crate::Class): exact for integers and for `Min`, `Max`, `ArgMin`,
-    /// `ArgMax`, `MaxNorm`, `Any` and `All`, otherwise defined.
+    /// dimensions set to 1. [Class](crate::Class): exact for integers and for `Min`, `Max`,
+    /// `ArgMin`, `ArgMax`, `MaxNorm`, `Any` and `All`, otherwise defined.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `InvalidArgument` if a dimension does not exist or

@@ -114,8 +114,8 @@ def scans(golden, rng):
                     case(rounded(y, dtype), within(y, 2 * h * unit(dtype) * size, dtype))
 
 
-# Shapes and the dimensions that are reduced. The last one repeats its rows, and has more elements than a
-# segment of 65,536.
+# Shapes and the dimensions that are reduced. The last one repeats its rows, and has more elements
+# than a segment of 65,536.
 SHAPES = [([280], [0]), ([2, 140], [1]), ([20, 8], [0]), ([4, 7, 5], [0, 2]), ([3, 4], []), ([1], [0]), ([300, 220], [0, 1])]
 
 

@@ -198,8 +198,8 @@ impl Case<'_> {
         Ok(tally)
     }
 
-    /// Checks a function of two arguments on pairs that often give a finite result, and on all pairs
-    /// of special values.
+    /// Checks a function of two arguments on pairs that often give a finite result, and on all
+    /// pairs of special values.
     fn pairs(&self, op: BinaryOp, truth: impl Fn(f64, f64) -> Real + Sync) -> Result<Tally> {
         let apply = |src: &[CpuStorage; 2], dst: &mut CpuStorage, layout: &Layout| {
             let [x, y] = src.each_ref().map(|s| Src::Storage(s, layout));

@@ -1,7 +1,7 @@
 //! Reductions: over sets of dimensions from none to all, in every eighth case over more than the
-//! 65,536 elements of a segment, and in every sixteenth down the columns of a tall matrix. Variances
-//! have corrections, also of more than there are elements, and half of the extremes may be of no
-//! elements.
+//! 65,536 elements of a segment, and in every sixteenth down the columns of a tall matrix.
+//! Variances have corrections, also of more than there are elements, and half of the extremes may
+//! be of no elements.
 
 use super::{Family, Named};
 use crate::case::{Dist, LayoutKind, Params, Values};

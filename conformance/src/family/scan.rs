@@ -1,5 +1,5 @@
-//! Scans: along every dimension in both directions, with lengths at the edges of runs, tiles and the
-//! capacity of a block of threads, and with whole runs of aligned elements.
+//! Scans: along every dimension in both directions, with lengths at the edges of runs, tiles and
+//! the capacity of a block of threads, and with whole runs of aligned elements.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values, format_of};

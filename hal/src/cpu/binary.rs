@@ -11,8 +11,8 @@ use crate::{BinaryOp, DType, F8E4M3, Layout, Src};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
-/// Defines a module with a type for each operation, and a function that maps an operation to its pass
-/// over blocks.
+/// Defines a module with a type for each operation, and a function that maps an operation to its
+/// pass over blocks.
 macro_rules! functions {
     ($(#[$meta:meta])* $find:ident<C: $bound:path> { $($op:ident($x:ident, $y:ident) => $result:expr;)* }) => {
         $(#[$meta])*

@@ -235,7 +235,8 @@ impl Reduce {
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Reduce, ReduceOp};
-    /// let (x, l) = (CpuDevice.storage_from_slice(&[1.0f32, 3.0, 5.0, 7.0])?, Layout::contiguous(4));
+    /// let l = Layout::contiguous(4);
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 3.0, 5.0, 7.0])?;
     /// let var = Reduce::new(ReduceOp::Var, &[0]);
     /// assert_eq!(x.reduce(&l, &var)?.to_vec::<f32>()?, [20.0 / 3.0]);
     /// assert_eq!(x.reduce(&l, &var.with_correction(0))?.to_vec::<f32>()?, [5.0]);

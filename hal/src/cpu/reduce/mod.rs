@@ -1,6 +1,6 @@
 //! Reductions, in the order that `docs/numerics.md` section 8 fixes: each segment is reduced in
-//! lanes, the lanes by a tree, and the segments by the same rule again. `folds` has what is computed
-//! in this order.
+//! lanes, the lanes by a tree, and the segments by the same rule again. `folds` has what is
+//! computed in this order.
 
 mod folds;
 

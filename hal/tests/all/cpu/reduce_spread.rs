@@ -38,8 +38,8 @@ fn variances_keep_the_order() {
     }
 }
 
-/// Returns the error of an f32 variance relative to f64, in units of 2^-24, and the bound of section
-/// 8 in the same unit.
+/// Returns the error of an f32 variance relative to f64, in units of 2^-24, and the bound of
+/// section 8 in the same unit.
 fn error_and_bound(x: &[f32]) -> (f64, f64) {
     let n = x.len() as f64;
     let mean = x.iter().map(|&v| f64::from(v)).sum::<f64>() / n;

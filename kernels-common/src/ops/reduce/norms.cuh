@@ -35,7 +35,8 @@ struct MaxNorm : Max<T> {
     using typename Max<T>::Lane;
     ISOBIT_FN void step(Lane &lane, T x, u32 row) {
         if constexpr (!is_float<T> && sizeof(T) < 4) {
-            // NVRTC 13.0 forgets that the magnitude of the least i16 wraps when it widens arith::abs.
+            // NVRTC 13.0 forgets that the magnitude of the least i16 wraps when it widens
+            // arith::abs.
             const i32 wide = x, size = wide < 0 ? -wide : wide;
             lane = Max<T>::combine(lane, size > (i32)limits<T>::MAX ? (i32)limits<T>::MIN : size);
         } else {

@@ -30,8 +30,8 @@ struct Var {
     using Out = T;
     ISOBIT_FN Acc none() { return Acc{0, 0, 0}; }
     ISOBIT_FN Lane start(const T *first, const T *) { return Lane{to_compute(*first), none()}; }
-    // Merges one element, as `combine` does. The row is the count so far, which all lanes share, and
-    // so they share the quotient.
+    // Merges one element, as `combine` does. The row is the count so far, which all lanes share,
+    // and so they share the quotient.
     ISOBIT_FN void step(Lane &lane, T x, u32 row) {
         const C before = (C)row, count = (C)(row + 1), weight = 1 / count;
         const C apart = (to_compute(x) - lane.first) - lane.spread.mean;

@@ -138,13 +138,6 @@ impl BackendDevice for Faulty {
     }
 }
 
-fn inner<'a>(src: Src<'a, FaultyStorage>) -> Src<'a, CpuStorage> {
-    match (src, src.storage()) {
-        (Src::Scalar(value), _) => Src::Scalar(value),
-        (_, stored) => stored.map_or(Src::InPlace, |(s, l)| Src::Storage(&s.inner, l)),
-    }
-}
-
 fn add_one_to_byte(storage: &mut CpuStorage, element: usize) {
     let size = storage.dtype().size_in_bytes();
     let byte = &mut storage.as_bytes_mut()[element * size];
@@ -225,7 +218,7 @@ impl BackendStorage for FaultyStorage {
     }
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, layout: &Layout) -> Result<()> {
         let flaw = dst.device.0;
-        let inside: Vec<_> = inputs.iter().map(|&src| inner(src)).collect();
+        let inside = inputs.iter().map(|src| src.try_map(|s| Ok(&s.inner))).collect::<Result<Vec<_>>>()?;
         match (op, inputs) {
             (Op::Fill(_), _) => CpuStorage::apply_into(op, &inside, &mut dst.inner, layout),
             (Op::Unary(_), &[src]) => {

@@ -133,7 +133,7 @@ fn elementwise<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()
     rows.add("where_cond", dtype, work, n * (3 * size + 1), call)?;
     let filled = || GpuStorage::where_cond_into(Src::Storage(&mask, l), Src::Scalar(one), src, dst, l);
     rows.add("masked_fill", dtype, work, n * (2 * size + 1), Box::new(filled))?;
-    for &op in Predicate::ALL.iter().filter(|op| dtype.is_float() || !op.is_float_only()) {
+    for &op in Predicate::ALL.iter().filter(|op| op.takes(dtype)) {
         let call = Box::new(|| GpuStorage::predicate_into(op, src, &mut mask, l));
         rows.add(op.name(), dtype, work, n * (size + 1), call)?;
     }

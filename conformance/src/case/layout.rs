@@ -73,7 +73,7 @@ fn is_one(n: &usize) -> bool {
 fn is_zero(n: &usize) -> bool {
     *n == 0
 }
-fn is_false(b: &bool) -> bool {
+pub(super) fn is_false(b: &bool) -> bool {
     !*b
 }
 

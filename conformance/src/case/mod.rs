@@ -153,12 +153,8 @@ pub struct Input {
     /// The values of its elements.
     pub values: Values,
     /// Whether it is passed as a scalar: its layout repeats one element, which is the value.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "layout::is_false")]
     pub scalar: bool,
-}
-
-fn is_false(b: &bool) -> bool {
-    !*b
 }
 
 impl Input {

@@ -112,8 +112,7 @@ impl Op {
                 DtypeRule::new(3, "two operands of one dtype and a u8 destination", holds)
             }
             Op::Predicate(p) => {
-                let of = |src: DType| src.is_float() || !p.is_float_only();
-                let holds = matches!(ds, [src, DType::U8] if of(*src));
+                let holds = matches!(ds, [src, DType::U8] if p.takes(*src));
                 let what = if p.is_float_only() { "floats and a u8 destination" } else { "a u8 destination" };
                 DtypeRule::new(2, what, holds)
             }

@@ -403,6 +403,11 @@ impl Predicate {
     pub const fn is_float_only(self) -> bool {
         matches!(self, Predicate::IsNan | Predicate::IsInf)
     }
+
+    /// Whether the test takes elements of a dtype.
+    pub const fn takes(self, dtype: DType) -> bool {
+        dtype.is_float() || !self.is_float_only()
+    }
 }
 
 impl ReduceOp {
@@ -419,6 +424,11 @@ impl ReduceOp {
     /// Whether the reduction takes only floats.
     pub const fn is_float_only(self) -> bool {
         matches!(self, ReduceOp::Mean | ReduceOp::LogSumExp | ReduceOp::L2Norm | ReduceOp::Var | ReduceOp::Std)
+    }
+
+    /// Whether the reduction takes elements of a dtype.
+    pub const fn takes(self, dtype: DType) -> bool {
+        dtype.is_float() || !self.is_float_only()
     }
 
     /// Returns the dtype of the result for elements of a dtype.

@@ -86,7 +86,7 @@ impl Extent {
     fn taps(&self, ops: &Ops, x: &Tensor, mode: &str) -> Lowered<Vec<Tap>> {
         let x = self.denormalised(ops, x)?;
         if mode == "nearest" {
-            let at = self.moved(ops, &ops.round_even(&x)?)?;
+            let at = self.moved(ops, &ops.unary(UnaryOp::RoundEven, &x)?)?;
             return Ok(vec![self.tap(ops, &at, None)?]);
         }
         let x = self.moved(ops, &x)?;

@@ -8,7 +8,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::Lowered;
 use crate::tensor::Tensor;
-use isobit::{BinaryOp, CmpOp, DType, ReduceOp};
+use isobit::{BinaryOp, CmpOp, DType, ReduceOp, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("QuantizeLinear", Rule::Code(quantize_linear)),
@@ -22,7 +22,7 @@ fn rounded(ops: &Ops, quotients: &Tensor, zero: Option<&Tensor>, to: DType) -> L
     if to.is_float() {
         return ops.cast(quotients, to);
     }
-    let mut levels = ops.round_even(quotients)?;
+    let mut levels = ops.unary(UnaryOp::RoundEven, quotients)?;
     if let Some(zero) = zero {
         levels = ops.add(&levels, &ops.cast(zero, levels.dtype())?)?;
     }

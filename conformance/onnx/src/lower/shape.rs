@@ -4,7 +4,7 @@ use super::{Rule, Table};
 use crate::graph::{Call, Outputs};
 use crate::stop::{Lowered, Stop};
 use crate::tensor::{Tensor, axis_of, broadcast_shape};
-use isobit::{DType, Op, Triangle};
+use isobit::{DType, Op, Repeat, Triangle};
 
 pub(super) const TABLE: Table = &[
     ("Identity", Rule::Code(|call| Ok(vec![call.input(0)?.clone()]))),
@@ -231,11 +231,8 @@ fn tile(call: &Call<'_>) -> Outputs {
     if times.len() != x.rank() {
         return Err(Stop::Failed(format!("{times:?} repeats of the shape {:?}", x.dims())));
     }
-    let mut tiled = x.clone();
-    for (axis, times) in times.into_iter().enumerate() {
-        tiled = ops.tile(&tiled, axis, size_of(times)?)?;
-    }
-    Ok(vec![tiled])
+    let times = times.into_iter().map(size_of).collect::<Result<Vec<_>, _>>()?;
+    Ok(vec![ops.apply(&Op::Repeat(Repeat::new(&times)), &[x])?.as_bool(x.element().is_bool)])
 }
 
 /// start + i delta, computed in f32 for narrow floats.

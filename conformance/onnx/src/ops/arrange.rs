@@ -3,7 +3,7 @@
 use super::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{AnyStorage, BackendDevice, BackendStorage, Concat, Flip, Layout, Op, Pad, PadMode, Scalar, Shape, Src};
+use isobit::{Concat, Flip, Layout, Op, Pad, PadMode, Scalar, Shape};
 
 impl Ops {
     /// Gives the elements another shape, and copies them first if they are not contiguous.
@@ -39,25 +39,6 @@ impl Ops {
         Ok(self.apply(&op, &[x])?.as_bool(x.element().is_bool))
     }
 
-    /// Returns a copy of `whole` in which `x` is at a position.
-    ///
-    /// # Errors
-    /// Fails if it exceeds `whole`, or has another dtype.
-    pub fn place(&self, x: &Tensor, whole: &Tensor, at: &[usize]) -> Lowered<Tensor> {
-        let shape = whole.dims().to_vec();
-        let mut place = Layout::contiguous(shape.as_slice());
-        for (d, (&start, &len)) in at.iter().zip(x.dims()).enumerate() {
-            place = place.narrow(d, start, len)?;
-        }
-        let mut storage = self.device.zeros(&Shape::from(shape.as_slice()), whole.dtype())?;
-        let all = Layout::contiguous(shape.as_slice());
-        AnyStorage::apply_into(&Op::Copy, &[source(whole)], &mut storage, &all)?;
-        if !x.is_empty() {
-            AnyStorage::apply_into(&Op::Copy, &[source(x)], &mut storage, &place)?;
-        }
-        Ok(Tensor::new(storage, &shape).as_bool(x.element().is_bool))
-    }
-
     /// Selects positions of an axis.
     ///
     /// # Errors
@@ -75,19 +56,6 @@ impl Ops {
         Ok(self.apply(&Op::Flip(Flip::new(&[axis])), &[x])?.as_bool(x.element().is_bool))
     }
 
-    /// Repeats the whole tensor along an axis.
-    ///
-    /// # Errors
-    /// The operation's.
-    pub fn tile(&self, x: &Tensor, axis: usize, times: usize) -> Lowered<Tensor> {
-        let mut shape = x.dims().to_vec();
-        shape.insert(axis, times);
-        let repeated = x.unsqueeze(axis)?.broadcast(&shape)?;
-        shape.remove(axis);
-        shape[axis] *= times;
-        self.reshape(&repeated, &shape)
-    }
-
     /// Repeats each slice of an axis in place.
     ///
     /// # Errors
@@ -100,8 +68,4 @@ impl Ops {
         shape[axis] *= times;
         self.reshape(&repeated, &shape)
     }
-}
-
-fn source(x: &Tensor) -> Src<'_, AnyStorage> {
-    Src::Storage(x.storage(), x.layout())
 }

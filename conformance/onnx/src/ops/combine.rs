@@ -85,14 +85,6 @@ impl Ops {
         self.apply(op, &[&x.transpose(axis, last)?])?.transpose(axis, last)
     }
 
-    /// Rounds to the nearest integer, ties to even.
-    ///
-    /// # Errors
-    /// The operations'.
-    pub fn round_even(&self, x: &Tensor) -> Lowered<Tensor> {
-        self.unary(UnaryOp::RoundEven, x)
-    }
-
     /// Returns `x` with negative elements increased by `size`, as ONNX counts positions.
     ///
     /// # Errors

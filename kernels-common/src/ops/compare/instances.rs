@@ -43,7 +43,7 @@ pub fn add(modules: &mut Vec<Module>) {
     }
     for &dtype in DType::ALL.iter().filter(|&&dtype| without_sign(dtype) == dtype) {
         let mut tests = Module::new(format!("predicate_{dtype}"), "ops/compare/compare.cu");
-        for &op in Predicate::ALL.iter().filter(|op| dtype.is_float() || !op.is_float_only()) {
+        for &op in Predicate::ALL.iter().filter(|op| op.takes(dtype)) {
             let (key, args) = (predicate_key(op, dtype), [op.name(), dtype.as_str()]);
             tests.kernel(key, format!("{op}_{dtype}"), "ISOBIT_PREDICATE", &args);
             let strided = key.with_variant(Key::STRIDED);

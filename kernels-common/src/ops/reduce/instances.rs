@@ -66,7 +66,7 @@ const fn order_key(dtype: DType) -> DType {
 /// Adds the modules of reductions.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
-        for &op in ReduceOp::ALL.iter().filter(|&&op| !op.is_float_only() || dtype.is_float()) {
+        for &op in ReduceOp::ALL.iter().filter(|op| op.takes(dtype)) {
             let name = format!("reduce_{op}_{dtype}");
             let mut module = Module::new(name, "ops/reduce/reduce.cu").with_prelude(prelude(op));
             let variants = if op.is_arg() { &[ROWS, COLUMNS][..] } else { &[ROWS, COLUMNS, SECOND_PASS] };

@@ -134,8 +134,11 @@ impl AnyDevice {
     pub fn open_with(name: &str, numerics: Numerics) -> Result<Self> {
         let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
         let ordinal = ordinal.parse().map_err(|e| {
-            Error::new(ErrorKind::InvalidArgument, format!("`{name}` is not a device name: bad ordinal `{ordinal}`"))
-                .with_source(e)
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!("`{name}` is not a device name: `{ordinal}` is not a device number"),
+            )
+            .with_source(e)
         })?;
         match driver {
             "cuda" => Self::new_cuda_with(ordinal, numerics),

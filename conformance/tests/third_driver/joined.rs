@@ -30,7 +30,9 @@ fn it_is_opened_and_found_by_name() {
     let status = isobit::drivers().into_iter().find(|status| status.driver == "tiny").unwrap();
     assert_eq!(status.devices.unwrap(), DEVICES);
 
-    for (name, told) in [("tiny:2", "tiny:0 and tiny:1"), ("tiny:x", "bad ordinal `x`"), ("minute:0", "tiny")] {
+    for (name, told) in
+        [("tiny:2", "tiny:0 and tiny:1"), ("tiny:x", "`x` is not a device number"), ("minute:0", "tiny")]
+    {
         let error = AnyDevice::open(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains(told), "{error}");

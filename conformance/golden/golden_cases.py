@@ -90,7 +90,9 @@ class View:
     def array(self):
         size = self.buffer.itemsize
         flat = self.buffer.reshape(-1)[self.offset :]
-        return np.lib.stride_tricks.as_strided(flat, self.shape, [s * size for s in self.strides])
+        # As unsigned integers, because NumPy cannot take strides of ml_dtypes' float8_e5m2.
+        bits = np.lib.stride_tricks.as_strided(flat.view(f"u{size}"), self.shape, [s * size for s in self.strides])
+        return bits.view(flat.dtype)
 
     def record(self):
         return (self.dtype, self.buffer.tobytes(), self.shape, self.strides, self.offset)

@@ -43,7 +43,7 @@ pub(crate) fn inputs(cell: &Cell) -> Vec<Vec<u64>> {
         Op::Powf(_) => of_function("pow", dtype).into_iter().take(1).collect(),
         Op::Elu(_) | Op::Celu(_) if dtype == DType::F64 => of_function(name, dtype).into_iter().take(1).collect(),
         Op::Elu(_) | Op::Celu(_) => of_function("expm1", dtype),
-        Op::Cast => vec![ties(dtype, cell.dst_dtype())],
+        Op::Cast(_) => vec![ties(dtype, cell.dst_dtype())],
         _ => Vec::new(),
     }
     .into_iter()
@@ -103,7 +103,7 @@ fn float_ties(source: Format, target: Format) -> Vec<u64> {
 
 fn integer_ties(from: DType, target: Format) -> Vec<u64> {
     let width = 8 * from.size_in_bytes() as u32;
-    let signed = from != DType::U8 && from != DType::U32;
+    let signed = !from.is_unsigned();
     let mask = u64::MAX >> (64 - width);
     let mut bits = Vec::new();
     for length in target.significand + 1..width - u32::from(signed) {

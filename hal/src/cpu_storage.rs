@@ -1,7 +1,7 @@
 //! Host memory: one typed vector per dtype. Drivers exchange data with the host in this form, and
 //! the CPU driver computes on it.
 
-use crate::{BackendStorage, DType, DynStorage, Error, ErrorKind, F8E4M3, Result, WithDType, validate};
+use crate::{BackendStorage, DType, DynStorage, Error, ErrorKind, F8E4M3, F8E5M2, Result, WithDType, validate};
 use half::{bf16, f16};
 use std::any::Any;
 
@@ -30,6 +30,9 @@ pub enum CpuStorage {
     BF16(Vec<bf16>),
     F32(Vec<f32>),
     F64(Vec<f64>),
+    U16(Vec<u16>),
+    U64(Vec<u64>),
+    F8E5M2(Vec<F8E5M2>),
 }
 
 /// Evaluates an expression with a name bound to the vector inside.
@@ -47,6 +50,9 @@ macro_rules! with_vec {
             CpuStorage::BF16($v) => $body,
             CpuStorage::F32($v) => $body,
             CpuStorage::F64($v) => $body,
+            CpuStorage::U16($v) => $body,
+            CpuStorage::U64($v) => $body,
+            CpuStorage::F8E5M2($v) => $body,
         }
     };
 }
@@ -60,7 +66,10 @@ macro_rules! from_vec {
         }
     )*};
 }
-from_vec! { U8 u8 I8 i8 U32 u32 I16 i16 I32 i32 I64 i64 F8E4M3 F8E4M3 F16 f16 BF16 bf16 F32 f32 F64 f64 }
+from_vec! {
+    U8 u8 I8 i8 U32 u32 I16 i16 I32 i32 I64 i64 F8E4M3 F8E4M3 F16 f16 BF16 bf16 F32 f32 F64 f64
+    U16 u16 U64 u64 F8E5M2 F8E5M2
+}
 
 fn vec_of<T: WithDType>(len: usize) -> Result<Vec<T>> {
     let mut v = Vec::new();

@@ -1,6 +1,6 @@
 //! Element types: the run-time tag and the corresponding Rust types.
 
-use crate::{Error, ErrorKind, F8E4M3, Scalar};
+use crate::{Error, ErrorKind, F8E4M3, F8E5M2, Scalar};
 use half::{bf16, f16};
 use std::fmt;
 use std::str::FromStr;
@@ -68,7 +68,7 @@ macro_rules! dtypes {
 macro_rules! dispatch_dtype {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::dispatch_dtype!(@arms $dtype, $T, $body, U8 u8, I8 i8, U32 u32, I16 i16, I32 i32, I64 i64,
-            F8E4M3 F8E4M3, F16 f16, BF16 bf16, F32 f32, F64 f64)
+            F8E4M3 F8E4M3, F16 f16, BF16 bf16, F32 f32, F64 f64, U16 u16, U64 u64, F8E5M2 F8E5M2)
     };
     (@arms $dtype:expr, $T:ident, $body:expr, $($variant:ident $ty:ident),*) => {
         match $dtype {
@@ -109,6 +109,13 @@ dtypes! {
     F32 f32 "f32"
     /// IEEE 754 binary64.
     F64 f64 "f64"
+    /// Unsigned 16-bit integers; see [`is_elementwise`](Self::is_elementwise).
+    U16 u16 "u16"
+    /// Unsigned 64-bit integers; see [`is_elementwise`](Self::is_elementwise).
+    U64 u64 "u64"
+    /// The 8-bit float of the OCP specification, e5m2: the upper half of a binary16. See
+    /// [`is_elementwise`](Self::is_elementwise).
+    F8E5M2 F8E5M2 "f8e5m2"
 }
 
 mod private {
@@ -137,19 +144,30 @@ pub trait WithDType:
 }
 
 impl DType {
-    /// Whether the dtype is u8, i8, u32, i16, i32 or i64.
+    /// Whether the dtype is an integer: u8, i8, u16, i16, u32, i32, u64 or i64.
     pub const fn is_int(self) -> bool {
         !self.is_float()
     }
 
-    /// Whether the dtype is f8e4m3, f16, bf16, f32 or f64.
+    /// Whether the dtype is an integer without a sign: u8, u16, u32 or u64.
+    pub const fn is_unsigned(self) -> bool {
+        matches!(self, DType::U8 | DType::U16 | DType::U32 | DType::U64)
+    }
+
+    /// Whether the dtype is f8e4m3, f8e5m2, f16, bf16, f32 or f64.
     pub const fn is_float(self) -> bool {
-        matches!(self, DType::F8E4M3 | DType::F16 | DType::BF16 | DType::F32 | DType::F64)
+        self.is_narrow_float() || matches!(self, DType::F32 | DType::F64)
+    }
+
+    /// Whether the dtype is one of the floats of 8 bits, f8e4m3 and f8e5m2: those for which a
+    /// [`Cast`](crate::Cast) chooses what happens beyond the largest number.
+    pub const fn is_f8(self) -> bool {
+        matches!(self, DType::F8E4M3 | DType::F8E5M2)
     }
 
     /// Whether the dtype is a float narrower than 32 bits; these compute in f32.
     pub const fn is_narrow_float(self) -> bool {
-        matches!(self, DType::F8E4M3 | DType::F16 | DType::BF16)
+        matches!(self, DType::F8E4M3 | DType::F8E5M2 | DType::F16 | DType::BF16)
     }
 
     /// Returns the dtype in which arithmetic is done: f32 for narrow floats, otherwise the dtype

@@ -5,7 +5,7 @@ mod check;
 #[doc(hidden)]
 pub use check::{arguments, configuration};
 
-use crate::{BackendStorage, DeviceId, F8E4M3, Result, Scalar};
+use crate::{BackendStorage, DeviceId, F8E4M3, F8E5M2, Result, Scalar};
 use half::{bf16, f16};
 use smallvec::SmallVec;
 use std::any::Any;
@@ -260,7 +260,7 @@ values! {
     Integer: u8 i8 u16 i16 u32 i32 u64 i64 usize;
     Float: f32 f64;
     // Kernels take these as structures with one member.
-    Bytes: F8E4M3 f16 bf16;
+    Bytes: F8E4M3 F8E5M2 f16 bf16;
 }
 
 impl From<Scalar> for KernelValue {
@@ -277,6 +277,9 @@ impl From<Scalar> for KernelValue {
             Scalar::BF16(v) => v.into(),
             Scalar::F32(v) => v.into(),
             Scalar::F64(v) => v.into(),
+            Scalar::U16(v) => v.into(),
+            Scalar::U64(v) => v.into(),
+            Scalar::F8E5M2(v) => v.into(),
         }
     }
 }

@@ -79,14 +79,14 @@ pub use dtype::{DType, WithDType};
 pub use dynamic::{DynDevice, DynStorage};
 pub use error::{Error, ErrorKind, NativeCode, Result};
 pub use event::Event;
-pub use f8::F8E4M3;
+pub use f8::{F8E4M3, F8E5M2};
 pub use graph::Graph;
 pub use half::{bf16, f16};
 pub use info::{Capabilities, ComputeCapability, Counters, DeviceInfo, LibraryInfo, Limits, PoolStats, Support};
 pub use kernel::{Func, KernelArg, KernelCode, KernelSource, LaunchBuilder, LaunchConfig};
 pub use layout::{Collapsed, Layout, StridedIndex, collapse};
 pub use op::{
-    Activation, Affine, Attention, BinaryOp, Celu, Clamp, Class, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
+    Activation, Affine, Attention, BinaryOp, Cast, Celu, Clamp, Class, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
     ConvTranspose2d, Copy2d, Elu, Family, Flip, GgmlDType, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf,
     Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp,
     Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
@@ -109,9 +109,9 @@ pub const NUMERICS_VERSION: u32 = 1;
 
 #[doc(hidden)]
 pub mod __dtype_types {
-    pub use crate::F8E4M3;
+    pub use crate::{F8E4M3, F8E5M2};
     pub use half::{bf16, f16};
-    pub use std::primitive::{f32, f64, i8, i16, i32, i64, u8, u32};
+    pub use std::primitive::{f32, f64, i8, i16, i32, i64, u8, u16, u32, u64};
 }
 
 /// Runs the example of the README as a test.

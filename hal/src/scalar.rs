@@ -1,7 +1,7 @@
 //! A single value with its dtype, which a fill writes.
 
 use crate::f8::round_to_odd;
-use crate::{DType, F8E4M3, WithDType};
+use crate::{DType, F8E4M3, F8E5M2, WithDType};
 use half::{bf16, f16};
 
 /// A single value of any dtype.
@@ -28,6 +28,9 @@ pub enum Scalar {
     BF16(bf16),
     F32(f32),
     F64(f64),
+    U16(u16),
+    U64(u64),
+    F8E5M2(F8E5M2),
 }
 
 impl<T: WithDType> From<T> for Scalar {
@@ -51,6 +54,9 @@ impl Scalar {
             Scalar::BF16(_) => DType::BF16,
             Scalar::F32(_) => DType::F32,
             Scalar::F64(_) => DType::F64,
+            Scalar::U16(_) => DType::U16,
+            Scalar::U64(_) => DType::U64,
+            Scalar::F8E5M2(_) => DType::F8E5M2,
         }
     }
 
@@ -74,6 +80,9 @@ impl Scalar {
             DType::BF16 => Scalar::BF16(bf16::from_f32(round_to_odd(value))),
             DType::F32 => Scalar::F32(value as f32),
             DType::F64 => Scalar::F64(value),
+            DType::U16 => Scalar::U16(value as u16),
+            DType::U64 => Scalar::U64(value as u64),
+            DType::F8E5M2 => Scalar::F8E5M2(F8E5M2::from_f64(value)),
         }
     }
 
@@ -148,6 +157,9 @@ impl Scalar {
             Scalar::BF16(v) => v.to_bits().into(),
             Scalar::F32(v) => v.to_bits().into(),
             Scalar::F64(v) => v.to_bits(),
+            Scalar::U16(v) => v.into(),
+            Scalar::U64(v) => v,
+            Scalar::F8E5M2(v) => v.to_bits().into(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cpu_storage::through_host;
 use crate::{
-    Activation, Affine, Attention, BackendDevice, BinaryOp, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
+    Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Flip, Func, GgmlDType,
     KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulSide, Op, PackedSrc, Pad, PadMode, PinnedBuffer, Pool2d,
     Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll, RopeForm, Scalar, Scan, Shape, Sort, TopK, Triangle,
@@ -103,7 +103,7 @@ impl<'a, S> From<(&'a S, &'a Layout)> for Src<'a, S> {
 ///   with exactly as many elements as the result: its layout is [`Layout::contiguous`] of the
 ///   result's shape, which [`Op::result_shape`] tells.
 ///
-/// Each method states the dtypes that it accepts ("floats" are f8e4m3, f16, bf16, f32 and f64) and
+/// Each method states the dtypes that it accepts ("floats" are those of [`DType::is_float`]) and
 /// the [class](crate::Class) of its results.
 ///
 /// ```rust
@@ -430,7 +430,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// Converts elements to the dtype of `dst`. Every dtype converts to every dtype:
     ///
     /// - to a float: one rounding to nearest even from the exact source value; f8e4m3 saturates to
-    ///   448;
+    ///   448, the others overflow to infinity;
     /// - float to integer: truncates and saturates, and NaN gives 0;
     /// - integer to integer: wraps.
     ///
@@ -439,7 +439,15 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The [common errors](Self#common-errors).
     fn cast_into(src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        Self::apply_into(&Op::Cast, &[Src::Storage(src, src_layout)], dst, dst_layout)
+        Self::cast_with_into(Cast::default(), src, src_layout, dst, dst_layout)
+    }
+
+    /// Like [`cast_into`](Self::cast_into), with the rule of overflow that [`Cast`] names.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn cast_with_into(op: Cast, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Cast(op), &[Src::Storage(src, src_layout)], dst, dst_layout)
     }
 
     /// Allocating form of [`cast_into`](Self::cast_into).
@@ -455,7 +463,15 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The [common errors](Self#common-errors).
     fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self> {
-        allocate(self, layout, dtype, |dst, dl| Self::cast_into(self, layout, dst, dl))
+        self.to_dtype_with(layout, dtype, Cast::default())
+    }
+
+    /// Allocating form of [`cast_with_into`](Self::cast_with_into); see [`Cast`].
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn to_dtype_with(&self, layout: &Layout, dtype: DType, op: Cast) -> Result<Self> {
+        allocate(self, layout, dtype, |dst, dl| Self::cast_with_into(op, self, layout, dst, dl))
     }
 
     /// Computes `x * mul + add`; see [`Affine`]. Dtypes: all. [Class](crate::Class): exact.
@@ -1628,7 +1644,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 /// Returns the call that allocates the result of an operation whose inputs do not determine it.
 fn allocating_form(op: &Op) -> &'static str {
     match op {
-        Op::Cast => "to_dtype, which names the dtype, or apply_into",
+        Op::Cast(_) => "to_dtype or to_dtype_with, which names the dtype, or apply_into",
         Op::Dequantize(_) => "dequantize, which names the dtype, or apply_into",
         _ => "apply_into",
     }

@@ -12,8 +12,9 @@
 // last bits of those differ between vendors.
 // - Kernels: ISOBIT_KERNEL(BLOCK) declares one for blocks of up to BLOCK threads; `__shared__`
 //   memory, barrier(); thread_x(), block_x(), block_dim_x(), grid_dim_x() and similar functions.
-// - Types: u8 to i64, f16, bf16, f8e4m3, float, double. The narrow ones are for storage: to_f32(x)
-//   is exact, round_to<f16>(y) rounds once, cast<To>(x) converts like the operation of that name.
+// - Types: u8 to u64, f16, bf16, f8e4m3, f8e5m2, float, double. The narrow ones are for storage:
+//   to_f32(x) is exact, round_to<f16>(y) rounds once, cast<To>(x) converts like the operation of
+//   that name.
 // - Mathematics with results defined to the bit: the functions below, for every floating type;
 //   arith:: for arithmetic on narrow types as the operations do it; fma, sqrt, rint, floor, ceil,
 //   trunc, abs, copysign on float and double.
@@ -24,6 +25,7 @@
 #include "device_lib/atomic.cuh"
 #include "device_lib/bits.cuh"
 #include "device_lib/cast.cuh"
+#include "device_lib/f8e5m2.cuh"
 #include "device_lib/limits.cuh"
 #include "device_lib/math/f32.cuh"
 #include "device_lib/math/f64.cuh"
@@ -42,7 +44,9 @@ ISOBIT_FN u64 all_threads() { return (u64)grid_dim_x() * block_dim_x(); }
 #define ISOBIT_FUNCTION(NAME)                                                                                          \
     template <typename T>                                                                                              \
     ISOBIT_FN T NAME(T x) {                                                                                            \
-        if constexpr (is_narrow<T>)                                                                                    \
+        if constexpr (is_same<T, f8e5m2>)                                                                              \
+            return round_to<T>(math::NAME(to_f32(x)));                                                                 \
+        else if constexpr (is_narrow<T>)                                                                               \
             return round_to<T>(narrow::NAME<T>(to_f32(x)));                                                            \
         else                                                                                                           \
             return math::NAME(x);                                                                                      \

@@ -192,12 +192,23 @@ fn reductions<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()>
 }
 
 fn casts<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
-    use DType::{BF16, F8E4M3, F16, F32, I64, U8};
+    use DType::{BF16, F8E4M3, F8E5M2, F16, F32, I64, U8, U16, U64};
     let (n, work) = (rows.args.size << 20, &format!("{}Mi", rows.args.size));
     let l = &Layout::contiguous(n);
-    for (from, to) in
-        [(F32, F16), (F16, F32), (F32, BF16), (BF16, F32), (F16, BF16), (F32, F8E4M3), (I64, F32), (F32, U8)]
-    {
+    for (from, to) in [
+        (F32, F16),
+        (F16, F32),
+        (F32, BF16),
+        (BF16, F32),
+        (F16, BF16),
+        (F32, F8E4M3),
+        (F32, F8E5M2),
+        (F8E5M2, F32),
+        (I64, F32),
+        (U64, F32),
+        (F32, U8),
+        (F32, U16),
+    ] {
         let op = format!("cast_{from}_{to}");
         if rows.wants(&op, from) {
             let (src, dst) = (rows.bench.random(n, from)?, &mut rows.bench.output(n, to)?);

@@ -35,7 +35,7 @@ const NAMES: [&str; 27] = [
 ];
 
 /// The element types that a dtype holds.
-const HELD: [(&str, DType); 11] = [
+const HELD: [(&str, DType); 14] = [
     ("float", DType::F32),
     ("uint8", DType::U8),
     ("int8", DType::I8),
@@ -47,6 +47,9 @@ const HELD: [(&str, DType); 11] = [
     ("uint32", DType::U32),
     ("bfloat16", DType::BF16),
     ("float8e4m3fn", DType::F8E4M3),
+    ("uint16", DType::U16),
+    ("uint64", DType::U64),
+    ("float8e5m2", DType::F8E5M2),
 ];
 
 /// An element type: a dtype, or booleans, which are u8 with the values 0 and 1.
@@ -114,7 +117,8 @@ mod tests {
             assert_eq!((element, element.name()), (Element::named(name).unwrap(), name));
         }
         assert_eq!(Element::numbered(9).unwrap(), Element::BOOL);
-        assert!(matches!(Element::numbered(4), Err(Stop::Unexpressed(Reason::Dtype(name))) if name == "uint16"));
+        assert_eq!(Element::numbered(4).unwrap(), DType::U16.into());
+        assert!(matches!(Element::numbered(22), Err(Stop::Unexpressed(Reason::Dtype(name))) if name == "int4"));
         assert!(matches!(Element::numbered(8), Err(Stop::Unexpressed(Reason::Scope("strings")))));
         assert!(matches!(Element::numbered(99), Err(Stop::Failed(_))));
         assert!(matches!(Element::numbered(-1), Err(Stop::Failed(_))));

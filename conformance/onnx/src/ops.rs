@@ -7,8 +7,8 @@ use crate::element::Element;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::{Tensor, broadcast_shape};
 use isobit::{
-    AnyDevice, AnyStorage, BackendDevice, BackendStorage, BinaryOp, CmpOp, DType, Op, Reduce, ReduceOp, Scalar, Shape,
-    UnaryOp,
+    AnyDevice, AnyStorage, BackendDevice, BackendStorage, BinaryOp, Cast, CmpOp, DType, Op, Reduce, ReduceOp, Scalar,
+    Shape, UnaryOp,
 };
 
 /// The operations of a device.
@@ -173,10 +173,18 @@ impl Ops {
     /// # Errors
     /// The operation's.
     pub fn cast(&self, x: &Tensor, dtype: DType) -> Lowered<Tensor> {
+        self.cast_with(x, dtype, Cast::default())
+    }
+
+    /// Casts to a dtype with a rule of overflow.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub fn cast_with(&self, x: &Tensor, dtype: DType, op: Cast) -> Lowered<Tensor> {
         if x.dtype() == dtype {
             return Ok(x.clone().as_bool(false));
         }
-        Ok(Tensor::new(x.storage().to_dtype(x.layout(), dtype)?, x.dims()))
+        Ok(Tensor::new(x.storage().to_dtype_with(x.layout(), dtype, op)?, x.dims()))
     }
 
     /// Reduces over dimensions, which stay with size 1.

@@ -3,8 +3,8 @@
 use super::float::Float;
 use crate::schema::{Class, ResultRow, Status};
 use isobit_hal::{
-    BackendDevice, BackendStorage, CpuDevice, DType, Error, ErrorKind, F8E4M3, Layout, Op, Result, Src, UnaryOp, bf16,
-    f16,
+    BackendDevice, BackendStorage, CpuDevice, DType, Error, ErrorKind, F8E4M3, F8E5M2, Layout, Op, Result, Src,
+    UnaryOp, bf16, f16,
 };
 use rayon::prelude::*;
 
@@ -37,7 +37,7 @@ pub struct Mismatch {
 /// The default number of elements of a chunk: a quarter of a GiB of f32.
 const CHUNK: usize = 1 << 26;
 
-/// Runs unary operations on every value of a dtype (all of f8e4m3, f16, bf16, and all 2^32 of f32)
+/// Runs unary operations on every value of a dtype (all of the narrow floats, and all 2^32 of f32)
 /// on a device, and compares with the CPU. `chunk` elements are on the device at a time (`None`:
 /// 2^26), each uploaded once for all operations; the CPU computes at the same time as the device.
 /// `progress` is called with the completed fraction.
@@ -55,12 +55,13 @@ pub fn exhaustive_bits<D: BackendDevice>(
     let chunk = chunk.unwrap_or(CHUNK).max(1);
     match dtype {
         DType::F8E4M3 => every::<D, F8E4M3>(device, ops, chunk, progress),
+        DType::F8E5M2 => every::<D, F8E5M2>(device, ops, chunk, progress),
         DType::F16 => every::<D, f16>(device, ops, chunk, progress),
         DType::BF16 => every::<D, bf16>(device, ops, chunk, progress),
         DType::F32 => every::<D, f32>(device, ops, chunk, progress),
         other => Err(Error::new(
             ErrorKind::UnsupportedDtype,
-            format!("cannot try every value of {other}; possible dtypes: f8e4m3, f16, bf16 and f32"),
+            format!("cannot try every value of {other}; possible dtypes: f8e4m3, f8e5m2, f16, bf16 and f32"),
         )),
     }
 }

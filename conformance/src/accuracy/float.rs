@@ -3,7 +3,7 @@
 //!
 //! Written only for this check: it shares no code with the conversions of the HAL.
 
-use isobit_hal::{F8E4M3, WithDType, bf16, f16};
+use isobit_hal::{F8E4M3, F8E5M2, WithDType, bf16, f16};
 
 /// A binary format with at most 24 bits of precision and with subnormals.
 #[derive(Debug, Clone, Copy)]
@@ -156,6 +156,27 @@ impl Float for F8E4M3 {
     }
 }
 
+impl Float for F8E5M2 {
+    const FORMAT: Format = Format { bits: 8, precision: 3, min_exponent: -14, max: 57344.0, saturates: false };
+
+    fn from_bits(bits: u32) -> Self {
+        F8E5M2::from_bits(bits as u8)
+    }
+
+    fn bits(self) -> u32 {
+        self.to_bits().into()
+    }
+
+    fn value(self) -> f64 {
+        self.to_f32().into()
+    }
+
+    fn nearest(v: f64) -> Self {
+        // A number of the format is one of f16 whose lower half is 0.
+        F8E5M2::from_bits((f16::from_f64(Self::FORMAT.round(v)).to_bits() >> 8) as u8)
+    }
+}
+
 /// Implements `Float` for a 16-bit float of the half crate. The conversion from an f64 that is one
 /// of the type's values is exact.
 macro_rules! half_float {
@@ -232,18 +253,23 @@ mod tests {
             }
         }
         check::<F8E4M3>();
+        check::<F8E5M2>();
         check::<f16>();
         check::<bf16>();
     }
 
     #[test]
-    fn every_number_of_f8e4m3_is_nearest_to_itself() {
+    fn every_number_of_8_bits_is_nearest_to_itself() {
         for bits in (0..=255).filter(|bits| bits & 0x7f != 0x7f) {
             let of = |bits: u8| F8E4M3::from_bits(bits);
             assert_eq!(<F8E4M3 as Float>::nearest(of(bits).value()).to_bits(), bits);
         }
         assert_eq!([500.0, -1e300].map(|v| <F8E4M3 as Float>::nearest(v).to_bits()), [0x7e, 0xfe]);
         assert!(<F8E4M3 as Float>::nearest(f64::NAN).value().is_nan());
+        for bits in (0..=255).filter(|&bits| !F8E5M2::from_bits(bits).is_nan()) {
+            assert_eq!(<F8E5M2 as Float>::nearest(F8E5M2::from_bits(bits).value()).to_bits(), bits);
+        }
+        assert_eq!([61439.0, -61440.0].map(|v| <F8E5M2 as Float>::nearest(v).to_bits()), [0x7b, 0xfc]);
     }
 
     #[test]

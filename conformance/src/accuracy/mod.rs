@@ -1,7 +1,7 @@
 //! Checks the CPU's recipes against the true value of each function.
 //!
 //! The true values are computed in f64, by code that shares nothing with the recipes ([`truth`]),
-//! for every f8e4m3, f16 and bf16 input and for f32 inputs, sampled or all 2^32. For f64 they come
+//! for every input of a narrow float and for f32 inputs, sampled or all 2^32. For f64 they come
 //! from a committed table computed with 400 bits of precision (`f64_truth`). The recipes are called
 //! only through the CPU driver, as a framework would do. [`exhaustive_bits`] then compares any
 //! other device with the CPU on every input.
@@ -27,7 +27,8 @@ use check::{Tally, scan};
 use float::Float;
 use inputs::Inputs;
 use isobit_hal::{
-    BackendStorage, BinaryOp, Celu, CpuStorage, DType, Elu, F8E4M3, Layout, Op, Powf, Result, Src, UnaryOp, bf16, f16,
+    BackendStorage, BinaryOp, Celu, CpuStorage, DType, Elu, F8E4M3, F8E5M2, Layout, Op, Powf, Result, Src, UnaryOp,
+    bf16, f16,
 };
 
 /// What to check, and how thoroughly.
@@ -120,7 +121,7 @@ fn each_dtype(
     check: impl Fn(&Case<'_>) -> Result<Tally>,
     push: &mut impl FnMut(ResultRow),
 ) -> Result<()> {
-    for dtype in [DType::F8E4M3, DType::F16, DType::BF16, DType::F32] {
+    for dtype in [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F8E5M2] {
         if !options.wants(op.name(), dtype) {
             continue;
         }
@@ -137,6 +138,10 @@ macro_rules! with_float {
         match $dtype {
             DType::F8E4M3 => {
                 type $T = F8E4M3;
+                $body
+            }
+            DType::F8E5M2 => {
+                type $T = F8E5M2;
                 $body
             }
             DType::F16 => {

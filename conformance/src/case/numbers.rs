@@ -1,4 +1,4 @@
-//! Float formats as bit fields: one description for all five, so that values, comparison and
+//! Float formats as bit fields: one description for all six, so that values, comparison and
 //! distance are implemented once.
 
 use isobit_hal::DType;
@@ -19,6 +19,7 @@ pub fn format_of(dtype: DType) -> Option<Format> {
     let ieee = |exponent, significand| Some(Format { exponent, significand, infinities: true });
     match dtype {
         DType::F8E4M3 => Some(Format { exponent: 4, significand: 3, infinities: false }),
+        DType::F8E5M2 => ieee(5, 2),
         DType::F16 => ieee(5, 10),
         DType::BF16 => ieee(8, 7),
         DType::F32 => ieee(8, 23),

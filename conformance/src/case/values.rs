@@ -399,7 +399,7 @@ fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
 fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
     let width = 8 * dtype.size_in_bytes() as u32;
     let all = u64::MAX >> (64 - width);
-    let signed = dtype != DType::U8 && dtype != DType::U32;
+    let signed = !dtype.is_unsigned();
     let r = rng.next_u64();
     // A magnitude with a sign, if the type is signed.
     let sized = |bits: u32, r: u64| {
@@ -489,7 +489,7 @@ mod tests {
 
     #[test]
     fn ordinary_values_are_finite_and_in_range() {
-        for dtype in [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64] {
+        for dtype in [DType::F8E4M3, DType::F8E5M2, DType::F16, DType::BF16, DType::F32, DType::F64] {
             let f = format_of(dtype).unwrap();
             for (dist, bound) in [(Dist::Uniform { scale: 3 }, 8.0), (Dist::Integers { bits: 4 }, 16.0)] {
                 let bits = Values::Drawn { dist, seed: 9 }.bits(dtype, 1000);

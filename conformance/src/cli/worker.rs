@@ -199,7 +199,7 @@ fn every_input(
     narrow_alone: bool,
     tell: &dyn Fn(Message),
 ) -> Result<()> {
-    let dtypes = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32];
+    let dtypes = [DType::F8E4M3, DType::F8E5M2, DType::F16, DType::BF16, DType::F32];
     for dtype in dtypes.into_iter().filter(|d| !narrow_alone || d.size_in_bytes() <= 2) {
         let unary = |c: &&Cell| match *c.operation.op() {
             Op::Unary(op) if c.dtypes[0] == dtype => Some(op),

@@ -2,7 +2,7 @@
 
 use super::damaged;
 use super::file::{Case, Golden, Tolerance};
-use isobit_hal::{BackendStorage, CpuStorage, DType, Error, Result, WithDType, dispatch_dtype};
+use isobit_hal::{BackendStorage, CpuStorage, Error, Result, WithDType, dispatch_dtype};
 
 /// The result of a case.
 pub(super) struct Found {
@@ -34,7 +34,7 @@ struct Element {
 fn element<T: WithDType>(v: T) -> Element {
     let (bits, size) = (v.to_scalar().to_bits(), 8 * size_of::<T>() as u32);
     if !T::DTYPE.is_float() {
-        let signed = T::DTYPE != DType::U8 && T::DTYPE != DType::U32;
+        let signed = !T::DTYPE.is_unsigned();
         let shift = 64 - size;
         let place = if signed { i128::from((bits << shift) as i64 >> shift) } else { i128::from(bits) };
         return Element { bits, place, value: place as f64, nan: false };

@@ -8,7 +8,7 @@ use super::program::{self, Steps};
 use super::step::{equal, perform};
 use isobit_hal::{BackendDevice, BackendStorage, DType, ErrorKind, WithDType, dispatch_dtype};
 
-const DTYPES: [DType; 11] = [
+const DTYPES: [DType; 14] = [
     DType::U8,
     DType::I8,
     DType::U32,
@@ -20,6 +20,9 @@ const DTYPES: [DType; 11] = [
     DType::BF16,
     DType::F32,
     DType::F64,
+    DType::U16,
+    DType::U64,
+    DType::F8E5M2,
 ];
 /// Lengths around the granularity of copies, including zero.
 const LENGTHS: [usize; 8] = [0, 1, 7, 16, 127, 1000, 4096, 10_001];

@@ -5,8 +5,8 @@ use super::case::Case;
 use super::mirror::{Form, Mirror};
 use super::step::Step;
 use isobit_hal::{
-    Affine, BackendDevice, BinaryOp, CmpOp, DType, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp, Scalar,
-    Scan, Sort, UnaryOp, WithDType, bf16, f16,
+    Affine, BackendDevice, BinaryOp, Cast, CmpOp, DType, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp,
+    Scalar, Scan, Sort, UnaryOp, WithDType, bf16, f16,
 };
 
 /// The steps that a program may contain.
@@ -182,7 +182,7 @@ fn attempt<B: BackendDevice>(
         D::Copy => (Op::Copy, vec![operand_of(case, form, dst, dtype, rows)?]),
         D::Cast => {
             let from = case.draw.one_of(&form.dtypes);
-            (Op::Cast, vec![operand_of(case, form, dst, from, rows)?])
+            (Op::Cast(Cast::default()), vec![operand_of(case, form, dst, from, rows)?])
         }
         D::Affine => (Op::Affine(Affine::new(small(case), small(case))), vec![source(case)?]),
         D::Unary => {

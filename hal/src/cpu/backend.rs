@@ -49,7 +49,7 @@ impl BackendStorage for CpuStorage {
         match op {
             Op::Fill(value) => fill::fill(*value, dst, dl),
             Op::Copy => copy::copy(inputs[0], dst, dl),
-            Op::Cast => cast::cast(stored(0).0, stored(0).1, dst, dl),
+            Op::Cast(op) => cast::cast(*op, stored(0).0, stored(0).1, dst, dl),
             Op::Affine(op) => affine::affine(*op, inputs[0], dst, dl),
             Op::Powf(op) => affine::powf(*op, inputs[0], dst, dl),
             Op::Elu(op) => affine::elu(*op, inputs[0], dst, dl),

@@ -5,9 +5,9 @@ use super::compute::{Compute, IntCompute};
 use super::element::Element;
 use super::math_dispatch::Recipes;
 use super::walk::{
-    BlockFunction, Each, Function, dispatch_compute, dispatch_float, dispatch_int, dispatch_recipes, map,
+    BlockFunction, Each, Function, dispatch_any_float, dispatch_compute, dispatch_int, dispatch_recipes, map,
 };
-use crate::{BinaryOp, DType, F8E4M3, Layout, Src};
+use crate::{BinaryOp, DType, F8E4M3, F8E5M2, Layout, Src};
 use half::{bf16, f16};
 use std::marker::PhantomData;
 
@@ -151,7 +151,7 @@ macro_rules! neighbours {
     )*};
 }
 neighbours! { f32 f64 }
-neighbours! { @narrow F8E4M3 u8 0x7f f16 u16 0x7fff bf16 u16 0x7fff }
+neighbours! { @narrow F8E4M3 u8 0x7f F8E5M2 u8 0x7f f16 u16 0x7fff bf16 u16 0x7fff }
 
 struct Next<T>(PhantomData<fn() -> T>);
 
@@ -178,7 +178,7 @@ pub(super) fn function(op: BinaryOp, dtype: DType) -> &'static dyn BlockFunction
     use BinaryOp::*;
     match op {
         Pow | Atan2 | Hypot if dtype.is_float() => dispatch_recipes!(dtype, R => recipe::<R>(op)),
-        NextAfter => dispatch_float!(dtype, T => next_after::<T>()),
+        NextAfter => dispatch_any_float!(dtype, T => next_after::<T>()),
         Pow | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift | BitwiseRightShift => {
             dispatch_int!(dtype, C => integers::of::<C>(op))
         }

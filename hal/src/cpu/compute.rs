@@ -120,7 +120,7 @@ macro_rules! integers {
         }
     )*};
 }
-integers! { u8 i8 u32 i16 i32 i64 }
+integers! { u8 i8 u16 i16 u32 i32 u64 i64 }
 
 macro_rules! floats {
     ($($ty:ident)*) => {$(
@@ -276,7 +276,7 @@ macro_rules! int_compute {
         }
     )*};
 }
-int_compute! { u8 i8 u32 i16 i32 i64 }
+int_compute! { u8 i8 u16 i16 u32 i32 u64 i64 }
 
 /// Conversion that rounds once, as `docs/numerics.md` section 4 defines it; Rust's `as` follows
 /// that rule.
@@ -290,7 +290,7 @@ pub(super) trait OddF32 {
 }
 
 macro_rules! conversions {
-    ($($from:ident)*) => { $(conversions!(@to $from u8 i8 u32 i16 i32 i64 f32 f64);)* };
+    ($($from:ident)*) => { $(conversions!(@to $from u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);)* };
     (@to $from:ident $($to:ident)*) => {$(
         impl Convert<$to> for $from {
             #[inline(always)]
@@ -298,7 +298,7 @@ macro_rules! conversions {
         }
     )*};
 }
-conversions! { u8 i8 u32 i16 i32 i64 f32 f64 }
+conversions! { u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 }
 
 macro_rules! odd_f32 {
     ($($ty:ident $x:ident => $odd:expr;)*) => {$(
@@ -311,12 +311,14 @@ macro_rules! odd_f32 {
         }
     )*};
 }
-use super::math::convert::{odd_f32_from_f64, odd_f32_from_i64};
+use super::math::convert::{odd_f32_from_f64, odd_f32_from_i64, odd_f32_from_u64};
 odd_f32! {
     u8 x => x.into();
     i8 x => x.into();
+    u16 x => x.into();
     i16 x => x.into();
     u32 x => odd_f32_from_i64(x.into());
+    u64 x => odd_f32_from_u64(x);
     i32 x => odd_f32_from_i64(x.into());
     i64 x => odd_f32_from_i64(x);
     f32 x => x;

@@ -4,7 +4,7 @@
 use super::compute::Compute;
 use super::vector::{Kernel, vectorised};
 use super::walk::{Buffer, values, values_mut};
-use crate::{DType, F8E4M3, WithDType};
+use crate::{DType, F8E4M3, F8E5M2, WithDType};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
@@ -47,6 +47,7 @@ impl Codec {
     pub fn of(dtype: DType) -> Self {
         let narrow = match dtype {
             DType::F8E4M3 => Some(Narrow::of::<F8E4M3>()),
+            DType::F8E5M2 => Some(Narrow::of::<F8E5M2>()),
             DType::F16 => Some(Narrow::of::<f16>()),
             DType::BF16 => Some(Narrow::of::<bf16>()),
             _ => None,
@@ -122,7 +123,7 @@ macro_rules! same_as_compute {
         }
     )*};
 }
-same_as_compute! { u8 i8 u32 i16 i32 i64 f32 f64 }
+same_as_compute! { u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 }
 
 macro_rules! narrow_floats {
     ($($ty:ident $widen:path, $round:path;)*) => {$(
@@ -156,6 +157,7 @@ narrow_floats! {
     f16 widen_f16, round_f16;
     bf16 widen, round;
     F8E4M3 widen, round;
+    F8E5M2 widen, round;
 }
 
 /// half's slice conversions use F16C; a loop over its scalar conversions would test for the CPU
@@ -197,7 +199,7 @@ macro_rules! bits {
         }
     )*};
 }
-bits! { bf16 F8E4M3 }
+bits! { bf16 F8E4M3 F8E5M2 }
 
 fn widen<T: Bits>(src: &[T], dst: &mut [f32]) {
     vectorised(Each(src, dst, T::widen));

@@ -6,7 +6,7 @@
 
 use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs, parallel};
-use crate::{DType, F8E4M3, Layout, Op, Sort, WithDType, collapse};
+use crate::{DType, F8E4M3, F8E5M2, Layout, Op, Sort, WithDType, collapse};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
@@ -31,7 +31,13 @@ macro_rules! ordered_integers {
         }
     )*};
 }
-ordered_integers! { u8 i8 u32 i16 i32 i64 }
+ordered_integers! { u8 i8 u16 i16 u32 i32 i64 }
+
+impl Ordered for u64 {
+    fn key(self) -> i64 {
+        (self ^ 1 << 63) as i64
+    }
+}
 
 /// The bits of a float are its sign followed by a magnitude that compares like an integer.
 macro_rules! ordered_floats {
@@ -53,6 +59,7 @@ macro_rules! ordered_floats {
 }
 ordered_floats! {
     F8E4M3 i8;
+    F8E5M2 i8;
     f16 i16;
     bf16 i16;
     f32 i32;

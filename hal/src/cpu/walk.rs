@@ -519,8 +519,17 @@ macro_rules! dispatch_size {
 }
 pub(super) use dispatch_size;
 
-/// Runs an expression with a type name bound to the Rust type of a float dtype. [`crate::validate`]
-/// has rejected other dtypes.
+/// Runs an expression with a type name bound to the Rust type of a float dtype.
+macro_rules! dispatch_any_float {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::dispatch_dtype!(@arms $dtype, $T, $body,
+            F8E4M3 F8E4M3, F8E5M2 F8E5M2, F16 f16, BF16 bf16, F32 f32, F64 f64)
+    };
+}
+pub(super) use dispatch_any_float;
+
+/// The same for operations that combine elements, which do not take f8e5m2. [`crate::validate`] has
+/// rejected other dtypes.
 macro_rules! dispatch_float {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::dispatch_dtype!(@arms $dtype, $T, $body, F8E4M3 F8E4M3, F16 f16, BF16 bf16, F32 f32, F64 f64)
@@ -539,7 +548,8 @@ pub(super) use dispatch_float_f32;
 /// Runs an expression with a type name bound to the compute type of a dtype.
 macro_rules! dispatch_compute {
     ($dtype:expr, $C:ident => $body:expr) => {
-        $crate::dispatch_dtype!(@arms $dtype.compute(), $C, $body, U8 u8, I8 i8, U32 u32, I16 i16, I32 i32, I64 i64, F32 f32, F64 f64)
+        $crate::dispatch_dtype!(@arms $dtype.compute(), $C, $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64)
     };
 }
 pub(super) use dispatch_compute;
@@ -548,7 +558,8 @@ pub(super) use dispatch_compute;
 /// [`crate::validate`] has rejected other dtypes.
 macro_rules! dispatch_int {
     ($dtype:expr, $C:ident => $body:expr) => {
-        $crate::dispatch_dtype!(@arms $dtype, $C, $body, U8 u8, I8 i8, U32 u32, I16 i16, I32 i32, I64 i64)
+        $crate::dispatch_dtype!(@arms $dtype, $C, $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64)
     };
 }
 pub(super) use dispatch_int;
@@ -567,6 +578,7 @@ macro_rules! dispatch_recipes {
     ($dtype:expr, $R:ident => $body:expr) => {{
         let dtype = match $dtype {
             $crate::DType::F8E4M3 => $crate::DType::F16,
+            $crate::DType::F8E5M2 => $crate::DType::F32,
             other => other,
         };
         $crate::dispatch_dtype!(@arms dtype, $R, $body, F16 f16, BF16 bf16, F32 f32, F64 f64)

@@ -131,8 +131,8 @@ impl Op {
             | Op::Pad(_)
             | Op::Repeat(_)
             | Op::Concat(_) => Class::Moved,
-            Op::Cast if matches!(dtypes, [from, to] if from == to) => Class::Moved,
-            Op::Cast
+            Op::Cast(_) if matches!(dtypes, [from, to] if from == to) => Class::Moved,
+            Op::Cast(_)
             | Op::Affine(_)
             | Op::Clamp(_)
             | Op::LeakyRelu(_)

@@ -22,12 +22,47 @@ fn equal(dtypes: &[DType]) -> bool {
     dtypes.windows(2).all(|w| w[0] == w[1])
 }
 
+impl DType {
+    /// Whether the dtype is u16, u64 or f8e5m2. These are moved, sorted, converted, compared and
+    /// computed with element by element. Operations that combine elements, such as reductions,
+    /// scans, norms, pools and products, do not take them: cast first.
+    ///
+    /// ```rust
+    /// use isobit_hal::{BinaryOp, DType, Op, Reduce, ReduceOp};
+    ///
+    /// assert!(DType::U16.is_elementwise() && !DType::I16.is_elementwise());
+    /// assert!(Op::Binary(BinaryOp::Add).check_dtypes(&[DType::U16; 3]).is_ok());
+    /// let sum = Op::Reduce(Reduce::new(ReduceOp::Sum, &[0]));
+    /// assert!(sum.check_dtypes(&[DType::U16; 2]).is_err());
+    /// ```
+    pub const fn is_elementwise(self) -> bool {
+        matches!(self, DType::U16 | DType::U64 | DType::F8E5M2)
+    }
+}
+
 fn any(operands: usize, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, "operands of one dtype", equal(ds))
 }
 
 fn floats(operands: usize, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, "floats of one dtype", equal(ds) && ds.iter().all(|d| d.is_float()))
+}
+
+/// [`any`], for operations that combine elements.
+fn combined(operands: usize, ds: &[DType]) -> DtypeRule {
+    let holds = equal(ds) && !ds.iter().any(|d| d.is_elementwise());
+    DtypeRule::new(operands, "operands of one dtype other than u16, u64 and f8e5m2", holds)
+}
+
+/// [`floats`], for operations that combine elements.
+fn combined_floats(operands: usize, ds: &[DType]) -> DtypeRule {
+    let holds = equal(ds) && ds.iter().all(|d| d.is_float() && !d.is_elementwise());
+    DtypeRule::new(operands, "floats of one dtype other than f8e5m2", holds)
+}
+
+/// Values that an operation combines into a result of another dtype.
+fn combined_to(result: DType, what: &'static str, ds: &[DType]) -> DtypeRule {
+    DtypeRule::new(2, what, matches!(ds, [src, dst] if !src.is_elementwise() && *dst == result))
 }
 
 fn ints(operands: usize, ds: &[DType]) -> DtypeRule {
@@ -71,39 +106,31 @@ impl Op {
     fn dtype_rule(&self, ds: &[DType]) -> DtypeRule {
         match self {
             Op::Fill(_) => DtypeRule::new(1, "", true),
-            Op::Cast => DtypeRule::new(2, "", true),
+            Op::Cast(_) => DtypeRule::new(2, "", true),
             Op::Copy
             | Op::Affine(_)
             | Op::Clamp(_)
             | Op::Triangle(_)
-            | Op::Scan(_)
             | Op::Sort(_)
             | Op::TopK(_)
-            | Op::MaxPool2d(_)
             | Op::UpsampleNearest1d(_)
             | Op::UpsampleNearest2d(_)
             | Op::Flip(_)
             | Op::Roll(_)
             | Op::Pad(_)
             | Op::Repeat(_) => any(2, ds),
+            Op::Scan(_) | Op::MaxPool2d(_) => combined(2, ds),
             Op::Concat(p) => any(p.inputs.saturating_add(1), ds),
             Op::Unary(u) if u.is_int_only() => ints(2, ds),
             Op::Unary(u) if !u.is_float_only() => any(2, ds),
-            Op::Powf(_)
-            | Op::Elu(_)
-            | Op::LeakyRelu(_)
-            | Op::Celu(_)
-            | Op::Unary(_)
-            | Op::Softmax
-            | Op::LogSoftmax
-            | Op::AvgPool2d(_)
-            | Op::UpsampleBilinear2d(_) => floats(2, ds),
+            Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) | Op::Unary(_) => floats(2, ds),
+            Op::Softmax | Op::LogSoftmax | Op::AvgPool2d(_) | Op::UpsampleBilinear2d(_) => combined_floats(2, ds),
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
             Op::Binary(_) => any(3, ds),
-            Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => floats(3, ds),
-            Op::LayerNorm { .. } | Op::Rope(_) => floats(4, ds),
-            Op::SkipLayerNorm { .. } => floats(6, ds),
+            Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => combined_floats(3, ds),
+            Op::LayerNorm { .. } | Op::Rope(_) => combined_floats(4, ds),
+            Op::SkipLayerNorm { .. } => combined_floats(6, ds),
             Op::ScaledDotProductAttention(p) => attention(p, ds),
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => wide_floats(3, ds),
             Op::RandUniform(_) | Op::RandNormal(_) => wide_floats(1, ds),
@@ -120,10 +147,14 @@ impl Op {
                 let holds = matches!(ds, [cond, values @ ..] if is_condition(*cond) && equal(values));
                 DtypeRule::new(4, "a condition of u8, u32 or i64 and values of one dtype", holds)
             }
-            Op::Reduce(r) if r.op.is_arg() => DtypeRule::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
-            Op::Reduce(r) if r.op.is_logical() => DtypeRule::new(2, "a u8 destination", ds.last() == Some(&DType::U8)),
-            Op::Reduce(r) if r.op.is_float_only() => floats(2, ds),
-            Op::Reduce(_) => any(2, ds),
+            Op::Reduce(r) if r.op.is_arg() => {
+                combined_to(DType::U32, "any dtype but u16, u64 and f8e5m2, and a u32 destination", ds)
+            }
+            Op::Reduce(r) if r.op.is_logical() => {
+                combined_to(DType::U8, "any dtype but u16, u64 and f8e5m2, and a u8 destination", ds)
+            }
+            Op::Reduce(r) if r.op.is_float_only() => combined_floats(2, ds),
+            Op::Reduce(_) => combined(2, ds),
             Op::ArgSort(_) | Op::ArgTopK(_) => positions(ds),
             Op::Gather { .. } | Op::IndexSelect { .. } => {
                 let holds = matches!(ds, [src, ids, dst] if src == dst && is_id(*ids));
@@ -131,7 +162,11 @@ impl Op {
             }
             Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
                 let holds = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_id(*ids));
-                DtypeRule::new(4, "ids of u8, u32, i32 or i64 and values of one dtype", holds)
+                if matches!(self, Op::ScatterSet { .. }) {
+                    return DtypeRule::new(4, "ids of u8, u32, i32 or i64 and values of one dtype", holds);
+                }
+                let what = "ids of u8, u32, i32 or i64 and values of one dtype other than u16, u64 and f8e5m2";
+                DtypeRule::new(4, what, holds && !ds.iter().any(|d| d.is_elementwise()))
             }
             Op::Quantize(_) => {
                 let holds = matches!(ds, [src, DType::U8] if is_activation(*src));

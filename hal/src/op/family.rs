@@ -5,7 +5,7 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, Affine, Attention, BinaryOp, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
+    Activation, Affine, Attention, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
     ConvTranspose2d, Elu, Flip, GgmlDType, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf, Predicate, QActivations,
     QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, Sort, TopK, Triangle,
     UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
@@ -105,7 +105,7 @@ impl Family {
         match self {
             Family::Fill => vec![Op::Fill(Scalar::U8(0))],
             Family::Copy => vec![Op::Copy],
-            Family::Cast => vec![Op::Cast],
+            Family::Cast => vec![Op::Cast(Cast::default())],
             Family::Affine => vec![
                 Op::Affine(Affine::new(1.0, 0.0)),
                 Op::Clamp(Clamp::new(0.0, 1.0)),
@@ -193,7 +193,7 @@ impl Op {
         match self {
             Op::Fill(_) => Family::Fill,
             Op::Copy => Family::Copy,
-            Op::Cast => Family::Cast,
+            Op::Cast(_) => Family::Cast,
             Op::Affine(_) | Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) | Op::Clamp(_) => Family::Affine,
             Op::Unary(_) => Family::Unary,
             Op::Binary(_) => Family::Binary,

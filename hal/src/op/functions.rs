@@ -34,8 +34,8 @@ macro_rules! named_ops {
 }
 
 named_ops! {
-    /// Functions of one argument. Those marked *Floats* take f8e4m3, f16, bf16, f32 and f64, those
-    /// marked *Integers* the other dtypes; the rest take every dtype.
+    /// Functions of one argument. Those marked *Floats* take f8e4m3, f8e5m2, f16, bf16, f32 and
+    /// f64, those marked *Integers* the other dtypes; the rest take every dtype.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, UnaryOp};
@@ -141,8 +141,8 @@ named_ops! {
 }
 
 named_ops! {
-    /// Functions of two arguments of the same dtype. Those marked *Floats* take f8e4m3, f16, bf16,
-    /// f32 and f64, those marked *Integers* the other dtypes; the rest take every dtype.
+    /// Functions of two arguments of the same dtype. Those marked *Floats* take f8e4m3, f8e5m2, f16,
+    /// bf16, f32 and f64, those marked *Integers* the other dtypes; the rest take every dtype.
     ///
     /// One argument may be a [scalar](crate::Src::Scalar).
     ///
@@ -243,8 +243,8 @@ named_ops! {
 }
 
 named_ops! {
-    /// Tests of one argument. The result is u8, 0 or 1. Those marked *Floats* take f8e4m3, f16,
-    /// bf16, f32 and f64; the others take every dtype.
+    /// Tests of one argument. The result is u8, 0 or 1. Those marked *Floats* take f8e4m3, f8e5m2,
+    /// f16, bf16, f32 and f64; the others take every dtype.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Predicate};
@@ -428,7 +428,7 @@ impl ReduceOp {
 
     /// Whether the reduction takes elements of a dtype.
     pub const fn takes(self, dtype: DType) -> bool {
-        dtype.is_float() || !self.is_float_only()
+        (dtype.is_float() || !self.is_float_only()) && !dtype.is_elementwise()
     }
 
     /// Returns the dtype of the result for elements of a dtype.

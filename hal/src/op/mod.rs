@@ -22,7 +22,7 @@ pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
 pub use family::Family;
 pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, UnaryOp};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
-pub use params::{Affine, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
+pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{RandNormal, RandUniform};
 pub use scan::Scan;
@@ -63,8 +63,9 @@ const QMATMUL_ID: [[&str; GgmlDType::ALL.len()]; 2] = [for_formats!("qmatmul_id"
 /// [`apply`](crate::BackendStorage::apply) expects, and its dtypes in the order that
 /// [`check_dtypes`](Self::check_dtypes) and
 /// [`BackendDevice::supports`](crate::BackendDevice::supports) expect: inputs first, destination
-/// last. "Equal" means that all operands have one dtype. "Floats" are f8e4m3, f16, bf16, f32 and
-/// f64. [`class`](Self::class) says what is promised about the bits of the result.
+/// last. "Equal" means that all operands have one dtype. "Floats" are f8e4m3, f8e5m2, f16, bf16, f32
+/// and f64; operations that combine elements take "all dtypes" and "floats" except u16, u64 and
+/// f8e5m2 ([`DType::is_elementwise`](crate::DType::is_elementwise)). [`class`](Self::class) says what is promised about the bits of the result.
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, UnaryOp};
@@ -85,8 +86,8 @@ pub enum Op {
     /// [`BackendStorage::copy_into`](crate::BackendStorage::copy_into). Dtypes: `[src, dst]`,
     /// equal.
     Copy,
-    /// [`BackendStorage::cast_into`](crate::BackendStorage::cast_into). Dtypes: `[src, dst]`, any
-    /// pair.
+    /// [`BackendStorage::cast_with_into`](crate::BackendStorage::cast_with_into); see [`Cast`].
+    /// Dtypes: `[src, dst]`, any pair.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, Layout};
@@ -95,7 +96,7 @@ pub enum Op {
     /// assert_eq!(y.to_vec::<i8>()?, [1, -128, 0]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
-    Cast,
+    Cast(Cast),
     /// [`BackendStorage::affine_into`](crate::BackendStorage::affine_into). Dtypes: `[src, dst]`,
     /// equal.
     Affine(Affine),
@@ -421,7 +422,7 @@ impl Op {
         match self {
             Op::Fill(_) => "const_set",
             Op::Copy => "copy_strided_src",
-            Op::Cast => "cast",
+            Op::Cast(_) => "cast",
             Op::Affine(_) => "affine",
             Op::Powf(_) => "powf",
             Op::Elu(_) => "elu",

@@ -3,6 +3,54 @@
 use super::ReduceOp;
 use crate::{DType, Numerics};
 
+/// A conversion to another dtype, and what it gives beyond the largest number of a float of 8 bits.
+///
+/// By its own rule f8e4m3 saturates: magnitudes above 448 give 448, infinities included. f8e5m2
+/// overflows as IEEE 754 does: magnitudes from 61440 up give infinity. A cast can ask for the other
+/// rule: f8e4m3 without saturation gives NaN above 464 and for infinities, as PyTorch's; f8e5m2
+/// with saturation gives 57344 above it, also for infinities. Conversions to other dtypes, and to
+/// the dtype that the elements have, are the same with any rule.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, Cast, CpuDevice, DType, Layout};
+/// # use isobit_hal::{F8E4M3, F8E5M2};
+/// let (x, l) = (CpuDevice.storage_from_slice(&[500.0f32, 1e6])?, Layout::contiguous(2));
+/// let y = x.to_dtype(&l, DType::F8E5M2)?;
+/// assert_eq!(y.to_vec::<F8E5M2>()?, [512.0, f32::INFINITY].map(F8E5M2::from_f32));
+/// let y = x.to_dtype_with(&l, DType::F8E5M2, Cast::saturating())?;
+/// assert_eq!(y.to_vec::<F8E5M2>()?, [512.0, 57344.0].map(F8E5M2::from_f32));
+/// let y = x.to_dtype_with(&l, DType::F8E4M3, Cast::non_saturating())?;
+/// assert!(y.to_vec::<F8E4M3>()?[0].is_nan());
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Cast {
+    /// Whether magnitudes beyond the largest number give that number; `None` takes the dtype's own
+    /// rule.
+    pub saturate: Option<bool>,
+}
+
+impl Cast {
+    /// Creates a conversion that saturates.
+    pub const fn saturating() -> Self {
+        Self { saturate: Some(true) }
+    }
+
+    /// Creates a conversion that overflows to infinity, or to NaN if the dtype has no infinity.
+    pub const fn non_saturating() -> Self {
+        Self { saturate: Some(false) }
+    }
+
+    /// Whether the conversion to a dtype follows the rule that the dtype has by itself.
+    pub const fn is_own_rule(self, dtype: DType) -> bool {
+        match self.saturate {
+            Some(saturate) if dtype.is_f8() => saturate == matches!(dtype, DType::F8E4M3),
+            _ => true,
+        }
+    }
+}
+
 /// `x * mul + add`. Floats: one fma in the compute type, to which `mul` and `add` are rounded
 /// first. Integers: `mul` and `add` are cast to the dtype (truncated, saturating, NaN to 0), and
 /// the arithmetic wraps.

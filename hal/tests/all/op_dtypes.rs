@@ -11,7 +11,7 @@ fn dtypes_are_judged_as_the_documentation_says() {
     for &a in DType::ALL {
         for &b in DType::ALL {
             let two = |op: Op| op.check_dtypes(&[a, b]).is_ok();
-            assert!(two(Op::Cast));
+            assert!(two(Op::Cast(Cast::saturating())));
             assert_eq!(two(Op::Copy), a == b);
             assert_eq!(two(Op::Affine(Affine::new(1.0, 0.0))), a == b);
             assert_eq!(two(Op::Powf(Powf::new(1.0))), a == b && a.is_float());
@@ -23,15 +23,16 @@ fn dtypes_are_judged_as_the_documentation_says() {
             assert_eq!(two(Op::Unary(UnaryOp::BitwiseNot)), a == b && a.is_int());
             assert_eq!(two(Op::Predicate(Predicate::IsNan)), a.is_float() && b == U8);
             assert_eq!(two(Op::Predicate(Predicate::LogicalNot)), b == U8);
-            assert_eq!(two(reduce(ReduceOp::Sum)), a == b);
-            assert_eq!(two(reduce(ReduceOp::Mean)), a == b && a.is_float());
-            assert_eq!(two(reduce(ReduceOp::ArgMin)), b == U32);
-            assert_eq!(two(reduce(ReduceOp::L1Norm)), a == b);
-            assert_eq!(two(reduce(ReduceOp::MaxNorm)), a == b);
-            assert_eq!(two(reduce(ReduceOp::Any)), b == U8);
-            assert_eq!(two(reduce(ReduceOp::All)), b == U8);
+            let combines = !matches!(a, U16 | U64 | F8E5M2);
+            assert_eq!(two(reduce(ReduceOp::Sum)), a == b && combines);
+            assert_eq!(two(reduce(ReduceOp::Mean)), a == b && a.is_float() && combines);
+            assert_eq!(two(reduce(ReduceOp::ArgMin)), b == U32 && combines);
+            assert_eq!(two(reduce(ReduceOp::L1Norm)), a == b && combines);
+            assert_eq!(two(reduce(ReduceOp::MaxNorm)), a == b && combines);
+            assert_eq!(two(reduce(ReduceOp::Any)), b == U8 && combines);
+            assert_eq!(two(reduce(ReduceOp::All)), b == U8 && combines);
             for op in [ReduceOp::LogSumExp, ReduceOp::L2Norm, ReduceOp::Var, ReduceOp::Std] {
-                assert_eq!(two(reduce(op)), a == b && a.is_float());
+                assert_eq!(two(reduce(op)), a == b && a.is_float() && combines);
             }
             for &c in DType::ALL {
                 let three = |op: &Op| op.check_dtypes(&[a, b, c]).is_ok();
@@ -42,7 +43,7 @@ fn dtypes_are_judged_as_the_documentation_says() {
                 assert_eq!(three(&Op::Binary(BinaryOp::Hypot)), a == b && b == c && a.is_float());
                 assert_eq!(three(&Op::Cmp(CmpOp::Lt)), a == b && c == U8);
                 assert_eq!(three(&Op::Cmp(CmpOp::LogicalXor)), a == b && c == U8);
-                assert_eq!(three(&matmul), a == b && b == c && a.is_float());
+                assert_eq!(three(&matmul), a == b && b == c && a.is_float() && combines);
                 let chosen = Op::WhereCond.check_dtypes(&[a, b, c, c]).is_ok();
                 assert_eq!(chosen, matches!(a, U8 | U32 | I64) && b == c);
             }
@@ -51,6 +52,49 @@ fn dtypes_are_judged_as_the_documentation_says() {
             assert_eq!(Op::Fill(Scalar::zero(a)).check_dtypes(&[b]).is_ok(), a == b);
         }
     }
+}
+
+/// What combines elements takes neither u16 nor u64 nor f8e5m2, and says so; what moves them, works
+/// on each by itself or sorts them does.
+#[test]
+fn some_dtypes_are_not_combined() {
+    let combines = |op: &Op| match op.family() {
+        Family::Fill | Family::Copy | Family::Cast | Family::Affine | Family::Unary | Family::Binary => false,
+        Family::Compare | Family::Select | Family::Triangle | Family::Sort | Family::IndexMap => false,
+        Family::Indexing => matches!(op, Op::ScatterAdd { .. } | Op::IndexAdd { .. }),
+        Family::Upsample => matches!(op, Op::UpsampleBilinear2d(_)),
+        _ => true,
+    };
+    for op in Op::examples() {
+        for dtype in [DType::U16, DType::U64, DType::F8E5M2] {
+            let mut dtypes = vec![dtype; op.inputs() + 1];
+            match &op {
+                Op::Fill(_) => dtypes[0] = DType::U8,
+                Op::WhereCond => dtypes[0] = DType::U8,
+                Op::Cmp(_) | Op::Predicate(_) => *dtypes.last_mut().unwrap() = DType::U8,
+                Op::ArgSort(_) | Op::ArgTopK(_) => dtypes[1] = DType::U32,
+                Op::Reduce(r) => dtypes[1] = r.op.result_dtype(dtype),
+                _ if op.family() == Family::Indexing => dtypes[1] = DType::U32,
+                _ => {}
+            }
+            let checked = op.check_dtypes(&dtypes);
+            let takes = match &op {
+                Op::Unary(op) => op.takes(dtype),
+                Op::Binary(op) => op.takes(dtype),
+                Op::Predicate(op) => op.takes(dtype),
+                Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) => dtype.is_float(),
+                _ => !combines(&op),
+            };
+            assert_eq!(checked.is_ok(), takes, "{op} of {dtype}: {checked:?}");
+            if combines(&op) {
+                let error = checked.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::UnsupportedDtype, "{op}");
+                assert!(error.message().contains("; cast the operands first"), "{error}");
+            }
+        }
+    }
+    let error = Op::Softmax.check_dtypes(&[DType::F8E5M2; 2]).unwrap_err();
+    assert!(error.message().contains("takes floats of one dtype other than f8e5m2, not (f8e5m2, f8e5m2)"), "{error}");
 }
 
 #[test]
@@ -102,9 +146,14 @@ fn maps_of_indices_take_one_dtype_and_a_constant_of_it() {
 
 #[test]
 fn a_wrong_number_of_operands_is_its_own_error() {
-    for op in
-        [Op::Fill(Scalar::U8(1)), Op::Copy, Op::Cast, Op::WhereCond, Op::Binary(BinaryOp::Add), Op::Cmp(CmpOp::Eq)]
-    {
+    for op in [
+        Op::Fill(Scalar::U8(1)),
+        Op::Copy,
+        Op::Cast(Cast::default()),
+        Op::WhereCond,
+        Op::Binary(BinaryOp::Add),
+        Op::Cmp(CmpOp::Eq),
+    ] {
         for dtypes in [&[][..], &[DType::F32; 5]] {
             let error = op.check_dtypes(dtypes).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");

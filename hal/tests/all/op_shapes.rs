@@ -195,7 +195,7 @@ fn quantized_rows_are_whole_blocks() {
 fn calls_whose_inputs_do_not_say_their_result_say_so() {
     let x = CpuStorage::F32(vec![1.0; 4]);
     let l = Layout::contiguous(4);
-    let error = CpuStorage::apply(&Op::Cast, &[(&x, &l)]).unwrap_err();
+    let error = CpuStorage::apply(&Op::Cast(Cast::default()), &[(&x, &l)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     let mut dst = x.clone();
     let error = CpuStorage::apply_into(&Op::Softmax, &[Src::InPlace], &mut dst, &l).unwrap_err();

@@ -54,13 +54,40 @@ pub(crate) mod upsample;
 
 /// Returns the dtype whose kernels an integer shares if the sign changes no bit of a result: sums,
 /// differences and products wrap to the same bits, and equality and truncation do not depend on the
-/// sign.
+/// sign. Of each size, it is the dtype that operations which combine elements take as well, or else
+/// the unsigned one.
 pub(crate) const fn without_sign(dtype: DType) -> DType {
     match dtype {
         DType::I8 => DType::U8,
+        DType::U16 => DType::I16,
         DType::I32 => DType::U32,
+        DType::U64 => DType::I64,
         other => other,
     }
+}
+
+/// Returns the dtypes of operations that combine elements.
+pub(crate) fn combined() -> impl Iterator<Item = DType> {
+    DType::ALL.iter().copied().filter(|dtype| !dtype.is_elementwise())
+}
+
+/// Returns the float dtypes of operations that combine elements.
+pub(crate) fn combined_floats() -> impl Iterator<Item = DType> {
+    combined().filter(|dtype| dtype.is_float())
+}
+
+/// Returns the prelude of a source with kernels of a dtype that the device library's common headers
+/// do not declare.
+pub(crate) const fn declaration(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F8E5M2 => "#include \"device_lib/f8e5m2.cuh\"\n",
+        _ => "",
+    }
+}
+
+/// Whether the functions of a dtype that have recipes run as those of f32 (`ops/through_f32.rs`).
+pub(crate) const fn has_recipes_of_f32(dtype: DType) -> bool {
+    matches!(dtype, DType::F8E5M2)
 }
 
 /// Returns the prelude of a source with transcendentals: it includes the recipes of a dtype and

@@ -21,6 +21,7 @@ pub(crate) mod rope;
 pub(crate) mod scan;
 pub(crate) mod select;
 pub(crate) mod sort;
+mod through_f32;
 pub(crate) mod triangle;
 pub(crate) mod unary;
 pub(crate) mod upsample;
@@ -29,7 +30,7 @@ use crate::code::table;
 use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{DType, Error, ErrorKind, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Src};
 
 /// Calls a function of the family that an operation belongs to.
 macro_rules! in_family {
@@ -73,6 +74,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
+    if through_f32::is_needed(op, dst.dtype()) {
+        return through_f32::apply_into(op, srcs, dst, dst_layout);
+    }
     in_family!(op, apply_into(op, srcs, dst, dst_layout))
 }
 
@@ -90,6 +94,11 @@ pub(crate) fn stored<'a, R: GpuRuntime>(
 /// # Errors
 /// `UnsupportedDtype`, naming the missing kernel.
 pub(crate) fn check_kernels(op: &Op, dtypes: &[DType]) -> Result<()> {
+    if let Some(&dtype) = dtypes.last()
+        && through_f32::is_needed(op, dtype)
+    {
+        return through_f32::check(op, dtype);
+    }
     let keys: Vec<Key> = in_family!(op, keys(op, dtypes));
     if !keys.is_empty() && keys.iter().all(|&k| table::find(k).is_some()) {
         return Ok(());

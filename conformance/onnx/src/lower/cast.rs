@@ -6,29 +6,25 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{CmpOp, DType, UnaryOp};
+use isobit::{Cast, CmpOp};
 
 pub(super) const TABLE: Table =
     &[("Cast", Rule::Code(cast)), ("CastLike", Rule::Code(cast_like)), ("BitCast", Rule::Code(bit_cast))];
-
-/// Halfway from the largest f8e4m3 to what would be the next one, and still rounded to the largest.
-const F8_LIMIT: f64 = 464.0;
 
 /// Casts to an element type, by the rules of ONNX.
 pub(super) fn convert(ops: &Ops, x: &Tensor, to: Element, saturates: bool) -> Lowered<Tensor> {
     if to.is_bool {
         return if x.element().is_bool { Ok(x.clone()) } else { ops.compare_with(CmpOp::Ne, x, 0.0) };
     }
-    let converted = ops.cast(x, to.dtype)?;
-    if to.dtype != DType::F8E4M3 || saturates || x.dtype() == DType::F8E4M3 {
-        return Ok(converted);
-    }
-    let size = ops.unary(UnaryOp::Abs, x)?;
-    let nan = ops.scalar(to.dtype, f64::NAN)?;
-    ops.select(&ops.compare_with(CmpOp::Gt, &size, F8_LIMIT)?, &nan, &converted)
+    ops.cast_with(x, to.dtype, rule(saturates))
 }
 
-fn saturates(call: &Call<'_>) -> bool {
+fn rule(saturates: bool) -> Cast {
+    if saturates { Cast::saturating() } else { Cast::non_saturating() }
+}
+
+/// What floats of 8 bits give beyond their largest number.
+pub(super) fn saturates(call: &Call<'_>) -> bool {
     call.int("saturate").unwrap_or(1) != 0
 }
 

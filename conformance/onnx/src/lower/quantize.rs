@@ -1,5 +1,6 @@
 //! Linear quantization.
 
+use super::cast::{convert, saturates};
 use super::matmul::centred;
 use super::shape::size_of;
 use super::{Rule, Table};
@@ -17,10 +18,11 @@ pub(super) const TABLE: Table = &[
     ("QLinearMatMul", Rule::Code(qlinear_matmul)),
 ];
 
-/// Rounds quotients to even, adds the zero point, and casts, which saturates. Floats are only cast.
-fn rounded(ops: &Ops, quotients: &Tensor, zero: Option<&Tensor>, to: DType) -> Lowered<Tensor> {
+/// Rounds quotients to even, adds the zero point, and casts, which saturates. To a float they are
+/// only cast.
+fn rounded(ops: &Ops, quotients: &Tensor, zero: Option<&Tensor>, to: DType, saturates: bool) -> Lowered<Tensor> {
     if to.is_float() {
-        return ops.cast(quotients, to);
+        return convert(ops, quotients, to.into(), saturates);
     }
     let mut levels = ops.unary(UnaryOp::RoundEven, quotients)?;
     if let Some(zero) = zero {
@@ -57,7 +59,7 @@ fn quantize_linear(call: &Call<'_>) -> Outputs {
         (None, None) => DType::U8,
     };
     let quotients = ops.div(x, &ops.cast(&scale, x.dtype())?)?;
-    Ok(vec![rounded(ops, &quotients, zero.as_ref(), to)?])
+    Ok(vec![rounded(ops, &quotients, zero.as_ref(), to, saturates(call))?])
 }
 
 /// Integers and zero points are subtracted in i32, which holds both exactly.
@@ -90,8 +92,8 @@ fn dynamic_quantize_linear(call: &Call<'_>) -> Outputs {
     let is_flat = ops.compare_with(CmpOp::Eq, &scale, 0.0)?;
     let divisor = ops.select(&is_flat, &ops.scalar(x.dtype(), 1.0)?, &scale)?;
     let start = ops.sub(&zero, &ops.div(&least, &divisor)?)?;
-    let zero_point = rounded(ops, &start, None, DType::U8)?;
-    let y = rounded(ops, &ops.div(x, &divisor)?, Some(&zero_point), DType::U8)?;
+    let zero_point = rounded(ops, &start, None, DType::U8, true)?;
+    let y = rounded(ops, &ops.div(x, &divisor)?, Some(&zero_point), DType::U8, true)?;
     Ok(vec![y, scale, zero_point])
 }
 
@@ -114,7 +116,7 @@ pub(super) fn requantize(
         ops.reshape(&scale, &shape)
     };
     let factor = ops.div(&ops.mul(&wide(a)?, &wide(b)?)?, &wide(y)?)?;
-    rounded(ops, &ops.mul(sums, &factor)?, Some(&ops.reshape(zero, &[])?), zero.dtype())
+    rounded(ops, &ops.mul(sums, &factor)?, Some(&ops.reshape(zero, &[])?), zero.dtype(), true)
 }
 
 fn qlinear_matmul(call: &Call<'_>) -> Outputs {

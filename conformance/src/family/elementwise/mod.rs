@@ -7,7 +7,7 @@ use super::Family;
 use crate::case::{Dist, LayoutKind, LayoutSpec, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{DST_KINDS, Draw, Drawn, Fixed, Plan, layout, shape, values};
-use isobit_hal::{Affine, Celu, Clamp, DType, Elu, LeakyRelu, Op, Powf, Scalar};
+use isobit_hal::{Affine, Cast, Celu, Clamp, DType, Elu, LeakyRelu, Op, Powf, Scalar};
 
 pub(super) struct ElementwiseFamily;
 
@@ -23,6 +23,11 @@ impl Family for ElementwiseFamily {
             Op::Elu(_) => Op::Elu(Elu::new(params.number("alpha"))),
             Op::LeakyRelu(_) => Op::LeakyRelu(LeakyRelu::new(params.number("negative_slope"))),
             Op::Celu(_) => Op::Celu(Celu::new(params.number("alpha"))),
+            Op::Cast(_) => Op::Cast(match params.numbers("saturate")[..] {
+                [saturate, ..] if saturate != 0.0 => Cast::saturating(),
+                [_, ..] => Cast::non_saturating(),
+                [] => Cast::default(),
+            }),
             Op::Clamp(_) => Op::Clamp(Clamp::new(params.number("min"), params.number("max"))),
             other => other.clone(),
         }
@@ -31,7 +36,7 @@ impl Family for ElementwiseFamily {
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
         let all = || DType::ALL.iter().copied();
         match op {
-            Op::Cast => all().flat_map(|from| all().map(move |to| vec![from, to])).collect(),
+            Op::Cast(_) => all().flat_map(|from| all().map(move |to| vec![from, to])).collect(),
             Op::Cmp(_) => all().map(|d| vec![d, d, DType::U8]).collect(),
             Op::Predicate(_) => all().map(|d| vec![d, DType::U8]).collect(),
             Op::WhereCond => all().flat_map(|cond| all().map(move |d| vec![cond, d, d, d])).collect(),
@@ -40,12 +45,12 @@ impl Family for ElementwiseFamily {
     }
 
     fn distinctive(&self, op: &Op) -> &'static [usize] {
-        if matches!(op, Op::Cast | Op::WhereCond) { &[0, 1] } else { &[0] }
+        if matches!(op, Op::Cast(_) | Op::WhereCond) { &[0, 1] } else { &[0] }
     }
 
     fn values_of(&self, op: &Op) -> &'static [usize] {
         match op {
-            Op::Cast => &[0, 1],
+            Op::Cast(_) => &[0, 1],
             Op::WhereCond => &[1],
             _ => &[0],
         }

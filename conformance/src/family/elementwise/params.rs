@@ -84,6 +84,11 @@ pub(super) fn draw(draw: &mut Draw, cell: &Cell) -> Params {
             let (min, max) = (number(draw, NUMBERS).0, number(draw, NUMBERS).0);
             Params::Named(Named::default().with("min", &[min]).with("max", &[max]))
         }
+        // The dtype's own rule of overflow, and both that a call can name.
+        Op::Cast(_) if cell.dst_dtype().is_f8() => match draw.one_of(&[None, Some(0.0), Some(1.0)]) {
+            Some(saturate) => Params::Named(Named::default().with("saturate", &[saturate])),
+            None => Params::None,
+        },
         _ => Params::None,
     }
 }

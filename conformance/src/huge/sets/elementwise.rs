@@ -5,7 +5,7 @@ use super::Cases;
 use crate::case::Dist;
 use crate::huge::Sizes;
 use crate::huge::tiled::{COLUMNS, Operand, ROWS, TILE, Tiled, most};
-use isobit_hal::{Activation, Affine, BinaryOp, Clamp, CmpOp, DType, Op, Powf, Scalar, UnaryOp, bf16};
+use isobit_hal::{Activation, Affine, BinaryOp, Cast, Clamp, CmpOp, DType, Op, Powf, Scalar, UnaryOp, bf16};
 
 /// A contiguous vector.
 fn flat(dtype: DType) -> Operand {
@@ -52,10 +52,10 @@ pub(super) fn cases(s: Sizes) -> Cases {
     let (n, half) = (most(s), s.beyond_31());
     let mut out = moved(n, half);
     let mut add = |what, op, inputs, dst, elements| out.push((what, Tiled::new(op, inputs, dst, elements)));
-    add("contiguous", Op::Cast, vec![flat(F32)], flat(F16), n);
-    add("contiguous", Op::Cast, vec![flat(I64)], flat(BF16), half);
-    add("contiguous", Op::Cast, vec![flat(F16)], flat(F64), half);
-    add("turned", Op::Cast, vec![tall_turned(F32)], tall(I8), n);
+    add("contiguous", Op::Cast(Cast::default()), vec![flat(F32)], flat(F16), n);
+    add("contiguous", Op::Cast(Cast::default()), vec![flat(I64)], flat(BF16), half);
+    add("contiguous", Op::Cast(Cast::default()), vec![flat(F16)], flat(F64), half);
+    add("turned", Op::Cast(Cast::default()), vec![tall_turned(F32)], tall(I8), n);
     add("contiguous", Op::Affine(Affine::new(1.5, -0.25)), vec![flat(F32)], flat(F32), n);
     add("turned", Op::Affine(Affine::new(3.0, 7.0)), vec![wide_turned(I32)], wide(I32), n);
     add("contiguous", Op::Clamp(Clamp::new(-1.0, 2.5)), vec![flat(BF16)], flat(BF16), n);

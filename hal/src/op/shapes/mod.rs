@@ -253,7 +253,7 @@ impl Op {
     /// determines the dtype (fills, random numbers, casts, dequantization).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
-            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,
+            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast(_) | Op::Dequantize(_) => None,
             Op::Cmp(_) | Op::Predicate(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::Reduce(r) => inputs.first().map(|&dtype| r.op.result_dtype(dtype)),

@@ -55,7 +55,7 @@ fn reductions_and_products() {
     let mut rng = Rng(21);
     let l = Layout::contiguous([3, 700]);
     let (a, b) = (Layout::contiguous([13, 300]), Layout::contiguous([300, 19]));
-    for &d in DType::ALL {
+    for &d in DType::ALL.iter().filter(|d| !d.is_elementwise()) {
         let x = values(&mut rng, d, 2100);
         for &op in ReduceOp::ALL.iter().filter(|op| op.takes(d)) {
             same_bits((op, d), || x.reduce(&l, &Reduce::new(op, &[1])).unwrap());

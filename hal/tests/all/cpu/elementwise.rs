@@ -4,7 +4,7 @@
 use super::oracle::{Exact, assert_value, round, value};
 use super::*;
 use half::{bf16, f16};
-use isobit_hal::{BinaryOp, CmpOp, ErrorKind, F8E4M3, Op, Predicate, Src, UnaryOp};
+use isobit_hal::{BinaryOp, CmpOp, ErrorKind, F8E4M3, F8E5M2, Op, Predicate, Src, UnaryOp};
 
 fn unary<T: WithDType>(op: UnaryOp, x: &[T]) -> Vec<T> {
     vec(&storage(x).unary(&Layout::contiguous(x.len()), op).unwrap())
@@ -20,7 +20,8 @@ fn integer(op: BinaryOp, x: i128, y: i128, wrap: impl Fn(i128) -> i128) -> i128 
     match op {
         BinaryOp::Add => x + y,
         BinaryOp::Sub => x - y,
-        BinaryOp::Mul => x * y,
+        // Also right modulo the width where u64 leaves i128.
+        BinaryOp::Mul => x.wrapping_mul(y),
         BinaryOp::Div => {
             if y == 0 {
                 0
@@ -50,8 +51,8 @@ fn integer(op: BinaryOp, x: i128, y: i128, wrap: impl Fn(i128) -> i128) -> i128 
         },
         // Goes through the digits of the exponent, most significant first.
         BinaryOp::Pow => (0..64).rev().fold(1, |r, bit| {
-            let square = wrap(r * r);
-            if y >> bit & 1 == 1 { wrap(square * x) } else { square }
+            let square = wrap(r.wrapping_mul(r));
+            if y >> bit & 1 == 1 { wrap(square.wrapping_mul(x)) } else { square }
         }),
         BinaryOp::FloorDiv | BinaryOp::FloorMod if y == 0 => 0,
         BinaryOp::FloorMod => (x % y + y) % y,
@@ -107,7 +108,7 @@ fn integers_compute_modulo_their_width() {
             f(UnaryOp::Neg, &|v| -v);
             f(UnaryOp::Abs, &|v| v.abs());
             f(UnaryOp::Sign, &|v| v.signum());
-            f(UnaryOp::Sqr, &|v| v * v);
+            f(UnaryOp::Sqr, &|v| v.wrapping_mul(v));
             f(UnaryOp::Relu, &|v| v.max(0));
             for op in [UnaryOp::Ceil, UnaryOp::Floor, UnaryOp::Round, UnaryOp::Trunc, UnaryOp::RoundEven] {
                 f(op, &|v| v);
@@ -122,18 +123,18 @@ fn integers_compute_modulo_their_width() {
                 let got: Vec<$ty> = vec(&storage(&x).affine(&l, mul, add).unwrap());
                 let a = a.max(i128::from($ty::MIN));
                 for (&v, got) in x.iter().zip(got) {
-                    assert_eq!(i128::from(got), wrap(i128::from(v) * m + a), "{} {v} * {mul} + {add}", $ty::DTYPE);
+                    assert_eq!(i128::from(got), wrap(i128::from(v).wrapping_mul(m).wrapping_add(a)), "{} {v} * {mul} + {add}", $ty::DTYPE);
                 }
             }
         })*};
     }
-    check! { u8 i8 u32 i16 i32 i64 }
+    check! { u8 i8 u16 i16 u32 i32 u64 i64 }
 }
 
-/// Every pair of f8e4m3 values; random pairs of the other dtypes, close enough in magnitude to
+/// Every pair of values of 8 bits; random pairs of the other dtypes, close enough in magnitude to
 /// interact.
 fn float_pairs<T: WithDType>(rng: &mut Rng) -> (Vec<T>, Vec<T>) {
-    if T::DTYPE == DType::F8E4M3 {
+    if T::DTYPE.is_f8() {
         let (x, y): (Vec<u8>, Vec<u8>) = (0..=u16::MAX).map(|i| ((i >> 8) as u8, i as u8)).unzip();
         return (bytemuck::pod_collect_to_vec(&x), bytemuck::pod_collect_to_vec(&y));
     }
@@ -168,6 +169,7 @@ fn narrow_arithmetic_is_f32_arithmetic_rounded() {
     check::<f16>();
     check::<bf16>();
     check::<F8E4M3>();
+    check::<F8E5M2>();
 }
 
 /// recip, sqrt and sqr of every narrow float equal a single rounding of the exact value (f64's own
@@ -193,6 +195,7 @@ fn narrow_roots_and_reciprocals_are_correctly_rounded() {
     check::<f16>(bytemuck::cast_slice(&all));
     check::<bf16>(bytemuck::cast_slice(&all));
     check::<F8E4M3>(bytemuck::cast_slice(&(0..=255u8).collect::<Vec<_>>()));
+    check::<F8E5M2>(bytemuck::cast_slice(&(0..=255u8).collect::<Vec<_>>()));
 }
 
 /// Computes the remainder with integers: both operands are multiples of the smaller unit of the
@@ -220,6 +223,8 @@ fn remainders_are_exact() {
     }
     let mut rng = Rng(32);
     let (x, y) = float_pairs::<F8E4M3>(&mut rng);
+    check(&x, &y);
+    let (x, y) = float_pairs::<F8E5M2>(&mut rng);
     check(&x, &y);
     let (x, y) = float_pairs::<f16>(&mut rng);
     check(&x, &y);
@@ -268,6 +273,8 @@ fn floors_of_quotients_are_exact() {
     }
     let mut rng = Rng(33);
     let (x, y) = float_pairs::<F8E4M3>(&mut rng);
+    check(&x, &y);
+    let (x, y) = float_pairs::<F8E5M2>(&mut rng);
     check(&x, &y);
     let (x, y) = float_pairs::<f16>(&mut rng);
     check(&x, &y);
@@ -340,6 +347,7 @@ fn the_next_value_is_the_neighbour_in_the_order_of_values() {
     check::<f16>(bytemuck::cast_slice(&all));
     check::<bf16>(bytemuck::cast_slice(&all));
     check::<F8E4M3>(bytemuck::cast_slice(&(0..=255u8).collect::<Vec<_>>()));
+    check::<F8E5M2>(bytemuck::cast_slice(&(0..=255u8).collect::<Vec<_>>()));
     for_each_float(|dtype, make, read| {
         let l = Layout::contiguous(4);
         let got = make(&[0.0, -0.0, NAN, 1.0]).binary(&l, &make(&[-0.0, 0.0, 1.0, NAN]), &l, BinaryOp::NextAfter);
@@ -598,6 +606,7 @@ fn leaky_relu_is_a_product_below_zero() {
     check::<f16>();
     check::<bf16>();
     check::<F8E4M3>();
+    check::<F8E5M2>();
     // The compute type of f64 is f64, so the slope keeps all its bits.
     let got = vec::<f64>(&storage(&[-3.0f64, 3.0]).leaky_relu(&Layout::contiguous(2), 0.01).unwrap());
     assert_eq!(got, [-3.0 * 0.01, 3.0]);

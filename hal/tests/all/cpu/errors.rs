@@ -2,7 +2,7 @@
 
 use super::*;
 use isobit_hal::{
-    BinaryOp, CmpOp, Copy2d, Error, ErrorKind, Matmul, Op, Reduce, ReduceOp, Shape, Src, Support, UnaryOp,
+    BinaryOp, Cast, CmpOp, Copy2d, Error, ErrorKind, Matmul, Op, Reduce, ReduceOp, Shape, Src, Support, UnaryOp,
 };
 
 #[track_caller]
@@ -141,12 +141,14 @@ fn support_is_what_the_call_answers() {
             );
         }
         for &e in DType::ALL {
-            assert!(ask(Op::Cast, &[d, e]).is_supported());
+            assert!(ask(Op::Cast(Cast::default()), &[d, e]).is_supported());
             for &b in BinaryOp::ALL {
                 assert_eq!(ask(Op::Binary(b), &[d, e, d]).is_supported(), d == e && b.takes(d), "{b} {d} {e}");
             }
         }
     }
-    let Support::Unsupported { kind, .. } = ask(Op::Cast, &[DType::F32]) else { panic!("one operand is too few") };
+    let Support::Unsupported { kind, .. } = ask(Op::Cast(Cast::default()), &[DType::F32]) else {
+        panic!("one operand is too few")
+    };
     assert_eq!(kind, ErrorKind::InvalidArgument);
 }

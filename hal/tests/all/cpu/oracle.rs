@@ -7,6 +7,7 @@ use isobit_hal::{DType, Scalar};
 fn format(dtype: DType) -> (u32, i32, f64, bool) {
     match dtype {
         DType::F8E4M3 => (4, -9, 448.0, true),
+        DType::F8E5M2 => (3, -16, 57344.0, false),
         DType::F16 => (11, -24, 65504.0, false),
         DType::BF16 => (8, -133, f32::from_bits(0x7f7f_0000).into(), false),
         DType::F32 => (24, -149, f32::MAX.into(), false),
@@ -92,6 +93,7 @@ pub fn round(v: f64, dtype: DType) -> f64 {
 pub fn value(scalar: Scalar) -> f64 {
     match scalar {
         Scalar::F8E4M3(v) => v.to_f32().into(),
+        Scalar::F8E5M2(v) => v.to_f32().into(),
         Scalar::F16(v) => v.to_f64(),
         Scalar::BF16(v) => v.to_f64(),
         Scalar::F32(v) => v.into(),

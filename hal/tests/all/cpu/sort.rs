@@ -17,6 +17,8 @@ fn order(a: Scalar, b: Scalar) -> Ordering {
         Scalar::I16(v) => Some(i128::from(v)),
         Scalar::I32(v) => Some(i128::from(v)),
         Scalar::I64(v) => Some(i128::from(v)),
+        Scalar::U16(v) => Some(i128::from(v)),
+        Scalar::U64(v) => Some(i128::from(v)),
         _ => None,
     };
     if let (Some(a), Some(b)) = (integer(a), integer(b)) {

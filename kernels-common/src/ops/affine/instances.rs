@@ -1,7 +1,7 @@
 //! Two kernels per operation and dtype: affine and clamp for every dtype, the others for floats.
 //! Signed integers share the `affine` kernels of the unsigned ones.
 
-use super::{recipes, without_sign};
+use super::{declaration, has_recipes_of_f32, recipes, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -30,24 +30,28 @@ pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
         let ty = dtype.as_str();
         let key = |op, variant| Key::new(Family::Affine, op, &[dtype], variant);
+        let declared = |name: String, source| Module::new(name, source).with_prelude(declaration(dtype));
         if carrier(AFFINE, dtype) == dtype {
-            let mut affine = Module::new(format!("affine_{dtype}"), "ops/affine/affine.cu");
+            let mut affine = declared(format!("affine_{dtype}"), "ops/affine/affine.cu");
             affine.kernel(key(AFFINE, Key::CONTIGUOUS), format!("affine_{dtype}"), "ISOBIT_AFFINE", &[ty]);
             affine.kernel(key(AFFINE, Key::STRIDED), format!("affine_strided_{dtype}"), "ISOBIT_AFFINE_STRIDED", &[ty]);
             modules.push(affine);
         }
-        let mut clamp = Module::new(format!("clamp_{dtype}"), "ops/affine/clamp.cu");
+        let mut clamp = declared(format!("clamp_{dtype}"), "ops/affine/clamp.cu");
         clamp.kernel(key(CLAMP, Key::CONTIGUOUS), format!("clamp_{dtype}"), "ISOBIT_CLAMP", &[ty]);
         clamp.kernel(key(CLAMP, Key::STRIDED), format!("clamp_strided_{dtype}"), "ISOBIT_CLAMP_STRIDED", &[ty]);
         modules.push(clamp);
         if dtype.is_int() {
             continue;
         }
-        let mut leaky = Module::new(format!("leaky_relu_{dtype}"), "ops/affine/leaky_relu.cu");
+        let mut leaky = declared(format!("leaky_relu_{dtype}"), "ops/affine/leaky_relu.cu");
         leaky.kernel(key(LEAKY_RELU, Key::CONTIGUOUS), format!("leaky_relu_{dtype}"), "ISOBIT_LEAKY_RELU", &[ty]);
         let strided = format!("leaky_relu_strided_{dtype}");
         leaky.kernel(key(LEAKY_RELU, Key::STRIDED), strided, "ISOBIT_LEAKY_RELU_STRIDED", &[ty]);
         modules.push(leaky);
+        if has_recipes_of_f32(dtype) {
+            continue;
+        }
         for (op, name) in [(POWF, "powf"), (ELU, "elu"), (CELU, "celu")] {
             let mut module = Module::new(format!("{name}_{dtype}"), "ops/affine/math.cu").with_prelude(recipes(dtype));
             let args = [name, ty];

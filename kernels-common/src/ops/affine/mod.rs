@@ -37,6 +37,8 @@ fn parameter(value: f64, dtype: DType) -> u64 {
         DType::I16 => (value as i16 as u16).into(),
         DType::I32 => (value as i32 as u32).into(),
         DType::I64 => value as i64 as u64,
+        DType::U16 => (value as u16).into(),
+        DType::U64 => value as u64,
         DType::F64 => value.to_bits(),
         _ => (value as f32).to_bits().into(),
     }

@@ -1,14 +1,14 @@
 //! Three kernels per function and float dtype: for dense operands, for rows and repeated elements,
 //! and for any layout.
 
-use super::recipes;
+use super::{combined_floats, recipes};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::{Activation, DType};
+use isobit_hal::Activation;
 
 /// Adds the modules.
 pub fn add(modules: &mut Vec<Module>) {
-    for &dtype in DType::ALL.iter().filter(|d| d.is_float()) {
+    for dtype in combined_floats() {
         for &op in Activation::ALL {
             let mut module = Module::new(format!("add_{op}_{dtype}"), "ops/bias_activation/bias_activation.cu")
                 .with_prelude(recipes(dtype));

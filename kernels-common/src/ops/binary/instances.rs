@@ -1,7 +1,7 @@
 //! Three kernels per operation and dtype; those for dense operands have their own modules. Signed
 //! integers share the wrapping kernels of the unsigned ones.
 
-use super::{recipes, without_sign};
+use super::{declaration, has_recipes_of_f32, recipes, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{BinaryOp, DType};
@@ -15,9 +15,38 @@ pub fn carrier(op: BinaryOp, dtype: DType) -> DType {
     if signless { without_sign(dtype) } else { dtype }
 }
 
+/// The operations of `exact.cu`.
+const EXACT: &[BinaryOp] = &[
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Maximum,
+    Minimum,
+    Rem,
+    FloorDiv,
+    FloorMod,
+    NextAfter,
+    BitwiseAnd,
+    BitwiseOr,
+    BitwiseXor,
+    BitwiseLeftShift,
+    BitwiseRightShift,
+];
+
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
+        if dtype.is_elementwise() {
+            // Few programs compute in these dtypes, so their kernels share two modules.
+            let exact = pair("exact", dtype, "ops/binary/exact.cu", EXACT);
+            modules.extend(exact.map(|module| module.with_prelude(declaration(dtype))));
+            if !has_recipes_of_f32(dtype) {
+                let pow = pair("pow", dtype, "ops/binary/pow.cu", &[Pow]);
+                modules.extend(pow.map(|module| module.with_prelude(recipes(dtype))));
+            }
+            continue;
+        }
         // All kernels of a module are compiled together when one of them is needed, so kernels with
         // long code have their own modules.
         modules.extend(pair("arith", dtype, "ops/binary/exact.cu", &[Add, Sub, Mul, Div, Maximum, Minimum]));

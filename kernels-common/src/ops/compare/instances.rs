@@ -2,7 +2,7 @@
 //! `le` have no kernels: they are `gt` and `ge` with the operands exchanged, which also holds for
 //! NaN. Two kernels per test and dtype.
 
-use super::without_sign;
+use super::{declaration, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{CmpOp, DType, Predicate};
@@ -30,8 +30,8 @@ pub fn predicate_key(op: Predicate, dtype: DType) -> Key {
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
-        let mut dense = Module::new(format!("compare_{dtype}"), "ops/compare/compare.cu");
-        let mut broadcast = Module::new(format!("compare_broadcast_{dtype}"), "ops/compare/compare.cu");
+        let mut dense = module(format!("compare_{dtype}"), dtype);
+        let mut broadcast = module(format!("compare_broadcast_{dtype}"), dtype);
         for &op in CmpOp::ALL.iter().filter(|&&op| exchanged(op) == (op, false) && carrier(op, dtype) == dtype) {
             let key = |variant| Key::new(Family::Compare, op.index(), &[dtype], variant);
             let args = [op.name(), dtype.as_str()];
@@ -42,7 +42,7 @@ pub fn add(modules: &mut Vec<Module>) {
         modules.extend([dense, broadcast]);
     }
     for &dtype in DType::ALL.iter().filter(|&&dtype| without_sign(dtype) == dtype) {
-        let mut tests = Module::new(format!("predicate_{dtype}"), "ops/compare/compare.cu");
+        let mut tests = module(format!("predicate_{dtype}"), dtype);
         for &op in Predicate::ALL.iter().filter(|op| op.takes(dtype)) {
             let (key, args) = (predicate_key(op, dtype), [op.name(), dtype.as_str()]);
             tests.kernel(key, format!("{op}_{dtype}"), "ISOBIT_PREDICATE", &args);
@@ -51,4 +51,8 @@ pub fn add(modules: &mut Vec<Module>) {
         }
         modules.push(tests);
     }
+}
+
+fn module(name: String, dtype: DType) -> Module {
+    Module::new(name, "ops/compare/compare.cu").with_prelude(declaration(dtype))
 }

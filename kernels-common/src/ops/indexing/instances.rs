@@ -1,6 +1,7 @@
 //! Kernels that move bits exist once per element size, and kernels that add exist once per kind of
 //! value. Both exist for each dtype of ids.
 
+use super::combined;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -84,7 +85,7 @@ pub fn add(modules: &mut Vec<Module>) {
         gather.kernel(key, format!("gather_16_{ids}"), "ISOBIT_GATHER", &[UNIT_16, ids.as_str()]);
         modules.extend([gather, staged, set]);
     }
-    for &dtype in DType::ALL.iter().filter(|&&dtype| summand(dtype) == dtype) {
+    for dtype in combined().filter(|&dtype| summand(dtype) == dtype) {
         let mut lines = Module::new(format!("scatter_add_{dtype}"), "ops/indexing/lines_add.cu");
         for ids in IDS {
             let symbol = format!("scatter_add_{dtype}_{ids}");

@@ -1,6 +1,7 @@
 //! Two modules per dtype, one for softmax and one for the norms. Each has kernels for rows that fit
 //! in registers, by row length, and kernels for long rows.
 
+use super::combined_floats;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -65,7 +66,7 @@ pub const fn key(op: usize, dtype: DType, variant: u8) -> Key {
 
 /// Adds the modules.
 pub fn add(modules: &mut Vec<Module>) {
-    for &dtype in DType::ALL.iter().filter(|d| d.is_float()) {
+    for dtype in combined_floats() {
         let ty = dtype.as_str();
         let mut softmax = Module::new(format!("norm_softmax_{dtype}"), "ops/norm/softmax.cu");
         for (op, name, log) in [(SOFTMAX, "softmax", "false"), (LOG_SOFTMAX, "log_softmax", "true")] {

@@ -1,9 +1,9 @@
 //! Two kernels per operation and dtype: one for any windows, one for adjacent windows of two by
 //! two.
 
+use super::combined;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::DType;
 
 /// Any windows in any layout.
 pub const ANY: u8 = 0;
@@ -18,7 +18,7 @@ pub const fn width(size: usize) -> usize {
 
 /// Adds the modules.
 pub fn add(modules: &mut Vec<Module>) {
-    for &dtype in DType::ALL {
+    for dtype in combined() {
         let (ty, width) = (dtype.as_str(), width(dtype.size_in_bytes()).to_string());
         let mut module = Module::new(format!("pool_{dtype}"), "ops/pooling/pooling.cu");
         for (op, name, functor) in [(0, "avg_pool2d", "Average"), (1, "max_pool2d", "Maximum")] {

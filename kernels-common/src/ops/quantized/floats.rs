@@ -3,7 +3,7 @@
 use crate::ops::cast;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Result};
 
 /// Activations as contiguous rows of f32: in place if they are, else a copy.
 pub(super) struct Floats<'x, R: GpuRuntime> {
@@ -19,7 +19,7 @@ impl<'x, R: GpuRuntime> Floats<'x, R> {
             return Ok(Self { storage, copy: None, layout });
         }
         let mut copy = storage.device().alloc(m * k, DType::F32)?;
-        cast::apply_into(&Op::Cast, &[Src::Storage(storage, layout)], &mut copy, &Layout::contiguous(layout.shape()))?;
+        cast::to_dtype_of(&mut copy, &Layout::contiguous(layout.shape()), storage, layout)?;
         Ok(Self { storage, copy: Some(copy), layout: Layout::contiguous([m, k]) })
     }
 
@@ -41,5 +41,5 @@ pub(super) fn filled<R: GpuRuntime>(
     }
     let mut wide = dst.device().alloc(m * n, DType::F32)?;
     f(&mut wide, &Layout::contiguous([m, n]))?;
-    cast::apply_into(&Op::Cast, &[Src::Storage(&wide, &Layout::contiguous(layout.shape()))], dst, layout)
+    cast::to_dtype_of(dst, layout, &wide, &Layout::contiguous(layout.shape()))
 }

@@ -44,7 +44,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
                 keys.push(key(GgmlDType::Q8_1, GROUP));
                 keys.extend(matmul::keys(&dequantized::MATMUL, &[DType::F32; 3]));
                 for pair in [[dtypes[1], DType::F32], [DType::F32, dtypes[1]]] {
-                    keys.extend(cast::keys(&Op::Cast, &pair));
+                    keys.extend(cast::keys(&Op::Cast(Default::default()), &pair));
                 }
                 keys
             }

@@ -44,10 +44,10 @@ pub(super) fn draw<R: GpuRuntime>(whole: &Op, dst: &mut GpuStorage<R>, layout: &
         return Ok(false);
     }
     let straight = Layout::contiguous(layout.shape());
-    let src = [Src::Storage(&numbers, &straight)];
     let Op::RandUniform(op) = whole else {
-        return cast::apply_into(&Op::Cast, &src, dst, layout).map(|()| true);
+        return cast::to_dtype_of(dst, layout, &numbers, &straight).map(|()| true);
     };
+    let src = [Src::Storage(&numbers, &straight)];
     let interval = if dtype == DType::F64 { f64::interval(op, dtype) } else { f32::interval(op, dtype) };
     let kernels = || Kernels::new(kernel(BETWEEN, dtype, Key::CONTIGUOUS), 2);
     run(kernels, &src, dst, layout, &[interval.arg()]).map(|()| true)

@@ -4,7 +4,7 @@
 //! by then are keys and positions; so do `any` and `all` of every dtype. Norms of magnitudes go on
 //! as sums and maxima.
 
-use super::without_sign;
+use super::{combined, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{DType, ReduceOp};
@@ -28,18 +28,14 @@ fn carrier(op: ReduceOp, dtype: DType, variant: u8) -> (ReduceOp, DType) {
         // Signed and unsigned integers wrap to the same bits.
         ReduceOp::Sum | ReduceOp::Prod => (op, without_sign(dtype)),
         // Magnitudes, of which the values of segments and unsigned integers consist already.
-        ReduceOp::L1Norm if variant == SECOND_PASS || is_unsigned(dtype) => (ReduceOp::Sum, without_sign(dtype)),
-        ReduceOp::MaxNorm if variant == SECOND_PASS || is_unsigned(dtype) => (ReduceOp::Max, dtype),
+        ReduceOp::L1Norm if variant == SECOND_PASS || dtype.is_unsigned() => (ReduceOp::Sum, without_sign(dtype)),
+        ReduceOp::MaxNorm if variant == SECOND_PASS || dtype.is_unsigned() => (ReduceOp::Max, dtype),
         ReduceOp::Any | ReduceOp::All if variant == SECOND_PASS => (op, DType::U8),
         ReduceOp::Any | ReduceOp::All => (op, without_sign(dtype)),
         // For both, the largest key wins, and its position is written.
         ReduceOp::ArgMax | ReduceOp::ArgMin if variant == SECOND_PASS => (ReduceOp::ArgMax, order_key(dtype)),
         _ => (op, dtype),
     }
-}
-
-const fn is_unsigned(dtype: DType) -> bool {
-    matches!(dtype, DType::U8 | DType::U32)
 }
 
 /// Returns the line that includes the functions of an operation, unless every reduction has them.
@@ -65,7 +61,7 @@ const fn order_key(dtype: DType) -> DType {
 
 /// Adds the modules of reductions.
 pub fn add(modules: &mut Vec<Module>) {
-    for &dtype in DType::ALL {
+    for dtype in combined() {
         for &op in ReduceOp::ALL.iter().filter(|op| op.takes(dtype)) {
             let name = format!("reduce_{op}_{dtype}");
             let mut module = Module::new(name, "ops/reduce/reduce.cu").with_prelude(prelude(op));

@@ -1,9 +1,9 @@
 //! Three kernels per float dtype: one pair at a time, and packs of pairs whose elements are in
 //! halves or adjacent.
 
+use super::combined_floats;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::DType;
 
 /// One pair at a time, in any layout.
 pub const PAIRS: u8 = 0;
@@ -14,7 +14,7 @@ pub const INTERLEAVED: u8 = 2;
 
 /// Adds the modules.
 pub fn add(modules: &mut Vec<Module>) {
-    for &dtype in DType::ALL.iter().filter(|d| d.is_float()) {
+    for dtype in combined_floats() {
         let mut module = Module::new(format!("rope_{dtype}"), "ops/rope/rope.cu");
         let width = (16 / dtype.size_in_bytes()).to_string();
         for (variant, name, width, interleaved) in

@@ -1,7 +1,7 @@
 //! Three kernels per operation and dtype, and one per accumulator type. Signed integers share the
 //! kernels of sums and products with the unsigned ones.
 
-use super::without_sign;
+use super::{combined, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{DType, ScanOp};
@@ -44,7 +44,7 @@ pub const fn key(op: ScanOp, dtype: DType, variant: u8) -> Key {
 /// Adds the modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &op in ScanOp::ALL {
-        for &dtype in DType::ALL.iter().filter(|&&dtype| carrier(op, dtype) == dtype) {
+        for dtype in combined().filter(|&dtype| carrier(op, dtype) == dtype) {
             let (ty, function) = (dtype.as_str(), format!("{op:?}"));
             let mut module = Module::new(format!("scan_{op}_{dtype}"), "ops/scan/scan.cu");
             let key = |variant| key(op, dtype, variant);

@@ -24,8 +24,9 @@ impl Order {
         const SIGNED: u32 = 1;
         const FLOAT: u32 = 2;
         let (kind, largest) = match dtype {
-            DType::U8 | DType::U32 => (UNSIGNED, 0),
+            _ if dtype.is_unsigned() => (UNSIGNED, 0),
             DType::F8E4M3 => (FLOAT, 0x7e),
+            DType::F8E5M2 => (FLOAT, 0x7c),
             DType::F16 => (FLOAT, 0x7c00),
             DType::BF16 => (FLOAT, 0x7f80),
             DType::F32 => (FLOAT, 0x7f80_0000),

@@ -1,7 +1,7 @@
 //! Two kernels per operation and dtype. Operations that return integers unchanged have no kernel,
 //! because that is a copy. Signed integers share the wrapping kernels of the unsigned ones.
 
-use super::{recipes, without_sign};
+use super::{declaration, has_recipes_of_f32, recipes, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{DType, UnaryOp};
@@ -28,8 +28,8 @@ pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
         let exact: Vec<UnaryOp> =
             UnaryOp::ALL.iter().copied().filter(|&op| op.is_exact() && has_kernel(op, dtype)).collect();
-        modules.push(module("exact", dtype, "ops/unary/exact.cu", &exact));
-        if dtype.is_float() {
+        modules.push(module("exact", dtype, "ops/unary/exact.cu", &exact).with_prelude(declaration(dtype)));
+        if dtype.is_float() && !has_recipes_of_f32(dtype) {
             let math = |(group, ops): &(&str, &[UnaryOp])| module(group, dtype, "ops/unary/math.cu", ops);
             modules.extend(MATH.iter().map(math).map(|module| module.with_prelude(recipes(dtype))));
         }

@@ -1,6 +1,7 @@
 //! Two kernels per element size for nearest neighbours, which move bits, and two per float dtype
 //! for bilinear.
 
+use super::combined_floats;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -27,7 +28,7 @@ pub fn add(modules: &mut Vec<Module>) {
         kernels(&mut nearest, NEAREST, "nearest", dtype, ty);
     }
     modules.push(nearest);
-    for &dtype in DType::ALL.iter().filter(|d| d.is_float()) {
+    for dtype in combined_floats() {
         let mut bilinear = Module::new(format!("upsample_bilinear_{dtype}"), "ops/upsample/upsample.cu");
         kernels(&mut bilinear, BILINEAR, "bilinear", dtype, dtype.as_str());
         modules.push(bilinear);

@@ -47,6 +47,8 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         UnaryOp::Exp2 if x == x.trunc() => Real::exact(x.exp2()),
         UnaryOp::Exp2 => library(x.exp2()),
         UnaryOp::Log => library(x.ln()),
+        // Of a power of two it is exact, and a tie of f8e5m2 for 2^-15.
+        UnaryOp::Log2 if x > 0.0 && x.to_bits() << 12 == 0 => Real::exact(x.log2().round()),
         UnaryOp::Log2 => library(x.log2()),
         UnaryOp::Log1p => library(x.ln_1p()),
         UnaryOp::Expm1 => library(x.exp_m1()),
@@ -174,7 +176,7 @@ pub fn hypot(x: f64, y: f64) -> Real {
 mod tests {
     use super::super::float::Float;
     use super::*;
-    use isobit_hal::{F8E4M3, bf16, f16};
+    use isobit_hal::{F8E4M3, F8E5M2, bf16, f16};
 
     #[test]
     fn no_narrow_result_is_left_undecided() {
@@ -187,6 +189,7 @@ mod tests {
             }
         }
         check::<F8E4M3>();
+        check::<F8E5M2>();
         check::<f16>();
         check::<bf16>();
     }

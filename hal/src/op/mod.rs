@@ -59,13 +59,13 @@ const QMATMUL_ID: [[&str; GgmlDType::ALL.len()]; 2] = [for_formats!("qmatmul_id"
 
 /// Any operation of the HAL, with its parameters.
 ///
-/// Each variant lists its inputs in the order that
-/// [`apply`](crate::BackendStorage::apply) expects, and its dtypes in the order that
-/// [`check_dtypes`](Self::check_dtypes) and
+/// Each variant lists its inputs in the order that [`apply`](crate::BackendStorage::apply) expects,
+/// and its dtypes in the order that [`check_dtypes`](Self::check_dtypes) and
 /// [`BackendDevice::supports`](crate::BackendDevice::supports) expect: inputs first, destination
-/// last. "Equal" means that all operands have one dtype. "Floats" are f8e4m3, f8e5m2, f16, bf16, f32
-/// and f64; operations that combine elements take "all dtypes" and "floats" except u16, u64 and
-/// f8e5m2 ([`DType::is_elementwise`](crate::DType::is_elementwise)). [`class`](Self::class) says what is promised about the bits of the result.
+/// last. "Equal" means that all operands have one dtype. "Floats" are f8e4m3, f8e5m2, f16, bf16,
+/// f32 and f64; operations that combine elements take "all dtypes" and "floats" except u16, u64 and
+/// f8e5m2 ([`DType::is_elementwise`](crate::DType::is_elementwise)). [`class`](Self::class) says
+/// what is promised about the bits of the result.
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, UnaryOp};

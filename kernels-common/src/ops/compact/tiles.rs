@@ -73,7 +73,7 @@ impl<R: GpuRuntime> Marks<R> {
         let from = copy.as_ref().unwrap_or(src).ptr().at(dtype, start);
         let tiles = n.div_ceil(TILE);
         let counts = device.alloc(tiles + 1, DType::I64)?;
-        let words = if only_count { None } else { Some(device.alloc(tiles * TILE / 8, DType::U8)?) };
+        let words = if only_count { None } else { Some(device.alloc(tiles * (TILE / 8), DType::U8)?) };
         let at = words.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let dense = matches!(dims[..], [] | [Dim { stride: [1, _], .. }]);
         let packs = which == Which::Nonzero && dense && from.0.is_multiple_of(16);

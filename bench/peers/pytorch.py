@@ -161,6 +161,18 @@ def indexed(dtype):
     yield "scatter_add_last", "16384x4096", lambda: out.scatter_add_(1, ids, src)
 
 
+def kept(dtype):
+    x = rand(8192, 8192, dtype=dtype).relu()
+    mask, rows = x > 0, x[:, 0] > 0
+    yield "count_nonzero", "8192x8192", lambda: torch.count_nonzero(x)
+    yield "nonzero", "8192x8192", lambda: torch.nonzero(x)
+    yield "masked_select", "8192x8192", lambda: torch.masked_select(x, mask)
+    yield "compress_first", "8192x8192", lambda: x[rows]
+    few = (rand(MI, dtype=dtype) * 1024).floor()
+    yield "unique", "1Mi", lambda: torch.unique(few)
+    yield "unique_inverse", "1Mi", lambda: torch.unique(few, return_inverse=True)
+
+
 def convolved(dtype):
     def images(channels, side):
         return rand(32, channels, side, side, dtype=dtype)
@@ -257,7 +269,7 @@ def main():
     wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else [""]
     rows = []
     of_floats = (
-        elementwise, laid_out, along_rows, sorted_rows, indexed, convolved, windows, moved, drawn, multiplied, attended
+        elementwise, laid_out, along_rows, sorted_rows, indexed, kept, convolved, windows, moved, drawn, multiplied, attended
     )  # fmt: skip
     families = [(name, dtype, family) for name, dtype in DTYPES.items() for family in of_floats]
     families += [(name, dtype, integers) for name, dtype in INTEGERS.items()]

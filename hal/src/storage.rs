@@ -1182,6 +1182,104 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::IndexSelect { dim }, &[(self, layout), (ids, ids_layout)])
     }
 
+    /// Counts the elements that are not 0, as a u32 of rank 0; see [`Op::CountNonzero`]. Dtypes: all.
+    /// [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements,
+    /// whose count needs a destination of i64.
+    fn count_nonzero(&self, layout: &Layout) -> Result<Self> {
+        Self::apply(&Op::CountNonzero, &[(self, layout)])
+    }
+
+    /// Returns the u32 coordinates of the first `bound` elements that are not 0, one row for each,
+    /// and rows of the padding id after the last; see [`Op::Nonzero`]. Dtypes: all.
+    /// [Class](crate::Class): exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// // The rows of a table whose flag is set. Padding ids give rows of 0.
+    /// let l = Layout::contiguous(3);
+    /// let flags = CpuDevice.storage_from_slice(&[0u8, 1, 1])?;
+    /// let ids = flags.nonzero(&l, 3)?; // [3, 1]
+    /// let table = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0])?;
+    /// let rows = table.index_select(&l, &ids, &l, 0)?;
+    /// assert_eq!(rows.to_vec::<f32>()?, [2.0, 3.0, 0.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for a dimension of more than
+    /// 2^32 - 1 elements, whose coordinates need a destination of i64.
+    fn nonzero(&self, layout: &Layout, bound: usize) -> Result<Self> {
+        Self::apply(&Op::Nonzero { bound }, &[(self, layout)])
+    }
+
+    /// Returns the first `bound` elements where the mask is not 0, and zeros after the last; see
+    /// [`Op::MaskedSelect`]. Dtypes: u8, u32 and i64 for the mask, all for the values.
+    /// [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn masked_select(&self, layout: &Layout, mask: &Self, mask_layout: &Layout, bound: usize) -> Result<Self> {
+        Self::apply(&Op::MaskedSelect { bound }, &[(self, layout), (mask, mask_layout)])
+    }
+
+    /// Returns the first `bound` slices along a dimension whose flag in a mask of one dimension is
+    /// not 0, and slices of zeros after the last; see [`Op::Compress`]. Dtypes: u8, u32 and i64 for
+    /// the mask, all for the values. [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn compress(&self, layout: &Layout, mask: &Self, mask_layout: &Layout, dim: usize, bound: usize) -> Result<Self> {
+        Self::apply(&Op::Compress { dim, bound }, &[(self, layout), (mask, mask_layout)])
+    }
+
+    /// Counts the distinct elements, as a u32 of rank 0; see [`Op::Unique`]. Dtypes: all.
+    /// [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements.
+    fn count_unique(&self, layout: &Layout) -> Result<Self> {
+        Self::apply(&Op::CountUnique, &[(self, layout)])
+    }
+
+    /// Returns the first `bound` distinct elements in ascending order, and zeros after the last; see
+    /// [`Op::Unique`]. Dtypes: all. [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements.
+    fn unique(&self, layout: &Layout, bound: usize) -> Result<Self> {
+        Self::apply(&Op::Unique { bound }, &[(self, layout)])
+    }
+
+    /// Returns for each element the u32 index of its value among all distinct ones; see
+    /// [`Op::UniqueInverse`]. Dtypes: all. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements.
+    fn unique_inverse(&self, layout: &Layout) -> Result<Self> {
+        Self::apply(&Op::UniqueInverse, &[(self, layout)])
+    }
+
+    /// Returns how often each of the first `bound` distinct elements occurs, as u32; see
+    /// [`Op::UniqueCounts`]. Dtypes: all. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements.
+    fn unique_counts(&self, layout: &Layout, bound: usize) -> Result<Self> {
+        Self::apply(&Op::UniqueCounts { bound }, &[(self, layout)])
+    }
+
+    /// Returns where each of the first `bound` distinct elements occurs first, as a u32 position in
+    /// row-major order; see [`Op::UniqueFirst`]. Dtypes: all. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements.
+    fn unique_first(&self, layout: &Layout, bound: usize) -> Result<Self> {
+        Self::apply(&Op::UniqueFirst { bound }, &[(self, layout)])
+    }
+
     /// Sets single elements at positions along a dimension, in place; see [`Op::ScatterSet`].
     /// Dtypes: u8, u32, i32 and i64 for the ids, all for the values. [Class](crate::Class): moved.
     ///

@@ -114,6 +114,7 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
         dtypes.push(dst.dtype());
         op.check_dtypes(&dtypes)?;
         let shapes: SmallVec<[&Shape; 4]> = layouts.iter().map(|l| l.shape()).collect();
+        op.check_counts(&shapes, dst.dtype()).map_err(|e| e.with_layouts(&layouts))?;
         if let Some(expected) = op.result_shape(&shapes).map_err(|e| e.with_layouts(&layouts))?
             && expected != *dst_layout.shape()
         {

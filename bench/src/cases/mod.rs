@@ -2,6 +2,7 @@
 
 mod attention;
 pub mod cold_start;
+mod compact;
 mod conv;
 mod graph_cost;
 mod index_map;
@@ -85,6 +86,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args, shown: bool) -> Result<
     scan::rows(&mut rows)?;
     sort::rows(&mut rows)?;
     indexing::rows(&mut rows)?;
+    compact::rows(&mut rows)?;
     conv::rows(&mut rows)?;
     pooling::rows(&mut rows)?;
     upsample::rows(&mut rows)?;

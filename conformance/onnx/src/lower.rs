@@ -6,6 +6,7 @@
 
 mod attention;
 mod cast;
+mod compact;
 mod composed;
 mod control;
 mod conv;
@@ -64,6 +65,7 @@ const TABLES: &[Table] = &[
     shape::TABLE,
     pad::TABLE,
     index::TABLE,
+    compact::TABLE,
     scatter::TABLE,
     matmul::TABLE,
     einsum::TABLE,

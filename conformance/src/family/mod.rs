@@ -5,6 +5,7 @@
 //! that a new operation is either in the suite or causes a compile error.
 
 mod attention;
+mod compact;
 mod conv;
 mod copy;
 mod elementwise;
@@ -143,6 +144,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
         F::Attention => &attention::AttentionFamily,
         F::Sort => &sort::SortFamily,
         F::Indexing => &indexing::IndexingFamily,
+        F::Compact => &compact::CompactFamily,
         F::Conv => &conv::ConvFamily,
         F::Pooling => &pooling::PoolFamily,
         F::Upsample => &upsample::UpsampleFamily,
@@ -168,4 +170,11 @@ pub(crate) fn layouts(draw: &mut Draw, plan: &Plan, inputs: &[Vec<usize>], dst: 
     }
     layouts.push(Some(layout::draw(draw, dst, plan.dst, plan.combine, false)));
     layouts
+}
+
+/// Returns the dtypes of a source and of positions in it. Those of 64 bits are tried with one dtype
+/// of each size: the kernels tell no more apart.
+fn of_positions() -> Vec<Vec<DType>> {
+    let wide = [DType::U8, DType::F16, DType::F32, DType::I64].map(|d| vec![d, DType::I64]);
+    DType::ALL.iter().map(|&d| vec![d, DType::U32]).chain(wide).collect()
 }

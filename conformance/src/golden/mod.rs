@@ -22,6 +22,7 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/shape.json.gz"),
     include_bytes!("../../golden/index_map.json.gz"),
     include_bytes!("../../golden/indexing.json.gz"),
+    include_bytes!("../../golden/compact.json.gz"),
     include_bytes!("../../golden/attention.json.gz"),
     include_bytes!("../../golden/elementwise.json.gz"),
     include_bytes!("../../golden/fold.json.gz"),

@@ -2,8 +2,9 @@
 //! module of its family.
 
 use super::{
-    CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compare, conv, copy, fill, index_map,
-    indexing, matmul, norm, pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary, upsample,
+    CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compact, compare, conv, copy, fill,
+    index_map, indexing, matmul, norm, pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary,
+    upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -84,6 +85,14 @@ impl BackendStorage for CpuStorage {
                 }
                 return indexing::scatter(op, stored(1), stored(2), dst, dl);
             }
+            Op::CountNonzero | Op::Nonzero { .. } => compact::nonzero(op, stored(0), dst, dl),
+            Op::MaskedSelect { .. } => compact::masked_select(stored(0), stored(1), dst, dl),
+            Op::Compress { dim, .. } => return compact::compress(*dim, stored(0), stored(1), dst, dl),
+            Op::CountUnique
+            | Op::Unique { .. }
+            | Op::UniqueInverse
+            | Op::UniqueCounts { .. }
+            | Op::UniqueFirst { .. } => compact::unique(op, stored(0), dst, dl),
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => {
                 conv::conv(op, stored(0), stored(1), dst, dl);
             }

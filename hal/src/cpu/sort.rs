@@ -143,6 +143,27 @@ fn each_row((src, sl): Input<'_>, dl: &Layout, sort: Sort, write: &(dyn Fn(usize
     });
 }
 
+/// An element of a sorted tensor.
+pub(super) struct Sorted {
+    /// Its position in the row-major order of the tensor.
+    pub position: usize,
+    /// Whether the element before it, if there is one, sorts before it, not as its equal.
+    pub begins: bool,
+}
+
+/// Sorts all elements of a tensor as one row, in ascending order.
+pub(super) fn ascending((src, layout): Input<'_>) -> Vec<Sorted> {
+    let n = layout.elem_count();
+    let mut found = Vec::with_capacity(n);
+    dispatch_dtype!(src.dtype(), T => {
+        let elements = src.as_slice::<T>().expect("the dtype was dispatched on");
+        find(layout.strided_index().map(|at| elements[at]), Sort::ascending(), &mut found);
+    });
+    sort_first(&mut found, n);
+    let begins = |i: usize| i == 0 || found[i] >> 64 != found[i - 1] >> 64;
+    (0..n).map(|i| Sorted { position: position(found[i]), begins: begins(i) }).collect()
+}
+
 /// The destination of the results.
 struct Target<O>(*mut O);
 

@@ -124,6 +124,9 @@ impl Op {
             | Op::Gather { .. }
             | Op::IndexSelect { .. }
             | Op::ScatterSet { .. }
+            | Op::MaskedSelect { .. }
+            | Op::Compress { .. }
+            | Op::Unique { .. }
             | Op::UpsampleNearest1d(_)
             | Op::UpsampleNearest2d(_)
             | Op::Flip(_)
@@ -140,6 +143,12 @@ impl Op {
             | Op::Predicate(_)
             | Op::ArgSort(_)
             | Op::ArgTopK(_)
+            | Op::CountNonzero
+            | Op::Nonzero { .. }
+            | Op::CountUnique
+            | Op::UniqueInverse
+            | Op::UniqueCounts { .. }
+            | Op::UniqueFirst { .. }
             | Op::MaxPool2d(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => match op {

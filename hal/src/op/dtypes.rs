@@ -156,6 +156,17 @@ impl Op {
             Op::Reduce(r) if r.op.is_float_only() => combined_floats(2, ds),
             Op::Reduce(_) => combined(2, ds),
             Op::ArgSort(_) | Op::ArgTopK(_) => positions(ds),
+            Op::CountNonzero
+            | Op::Nonzero { .. }
+            | Op::CountUnique
+            | Op::UniqueInverse
+            | Op::UniqueCounts { .. }
+            | Op::UniqueFirst { .. } => positions(ds),
+            Op::Unique { .. } => any(2, ds),
+            Op::MaskedSelect { .. } | Op::Compress { .. } => {
+                let holds = matches!(ds, [src, mask, dst] if src == dst && is_condition(*mask));
+                DtypeRule::new(3, "a mask of u8, u32 or i64 and values of one dtype", holds)
+            }
             Op::Gather { .. } | Op::IndexSelect { .. } => {
                 let holds = matches!(ds, [src, ids, dst] if src == dst && is_id(*ids));
                 DtypeRule::new(3, "ids of u8, u32, i32 or i64 and values of one dtype", holds)

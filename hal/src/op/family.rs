@@ -78,6 +78,8 @@ families! {
     Sort "sort"
     /// Gathering and scattering by index.
     Indexing "indexing"
+    /// Results whose size depends on values: nonzero elements, selections by a mask, distinct values.
+    Compact "compact"
     /// Convolutions.
     Conv "conv"
     /// Pooling of windows.
@@ -145,6 +147,17 @@ impl Family {
                 Op::ScatterSet { dim: 0 },
                 Op::ScatterAdd { dim: 0 },
                 Op::IndexAdd { dim: 0 },
+            ],
+            Family::Compact => vec![
+                Op::CountNonzero,
+                Op::Nonzero { bound: 1 },
+                Op::MaskedSelect { bound: 1 },
+                Op::Compress { dim: 0, bound: 1 },
+                Op::CountUnique,
+                Op::Unique { bound: 1 },
+                Op::UniqueInverse,
+                Op::UniqueCounts { bound: 1 },
+                Op::UniqueFirst { bound: 1 },
             ],
             Family::Conv => vec![
                 Op::Conv1d(Conv1d::default()),
@@ -215,6 +228,15 @@ impl Op {
             | Op::ScatterSet { .. }
             | Op::ScatterAdd { .. }
             | Op::IndexAdd { .. } => Family::Indexing,
+            Op::CountNonzero
+            | Op::Nonzero { .. }
+            | Op::MaskedSelect { .. }
+            | Op::Compress { .. }
+            | Op::CountUnique
+            | Op::Unique { .. }
+            | Op::UniqueInverse
+            | Op::UniqueCounts { .. }
+            | Op::UniqueFirst { .. } => Family::Compact,
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => Family::Conv,
             Op::AvgPool2d(_) | Op::MaxPool2d(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,

@@ -343,6 +343,111 @@ pub enum Op {
         /// The dimension that ids index.
         dim: usize,
     },
+    /// How many elements are not 0: the count that [`Nonzero`](Self::Nonzero) needs, and that of a
+    /// mask. NaN is not 0; zeros of both signs are. The result has rank 0. All dtypes. Dtypes:
+    /// `[src, dst]`, dst u32 (that of the allocating forms) or i64.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[0.0f32, -2.0, -0.0, f32::NAN])?;
+    /// assert_eq!(x.count_nonzero(&Layout::contiguous((2, 2)))?.to_vec::<u32>()?, [2]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    CountNonzero,
+    /// The coordinates of the elements that are not 0 (see [`CountNonzero`](Self::CountNonzero)),
+    /// in row-major order: `[bound, rank]`, one row for each of the first `bound`. Rows after the
+    /// last hold the padding id of [`Gather`](Self::Gather), the maximum of the dtype. All dtypes.
+    /// Dtypes: `[src, dst]`, dst u32 (that of the allocating forms) or i64.
+    ///
+    /// A bound that never loses an element is the number of elements. The size of the result does
+    /// not depend on values, so a [graph](crate::Graph) can contain the operation.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[0.0f32, 5.0, 7.0, 0.0])?;
+    /// let places = x.nonzero(&Layout::contiguous((2, 2)), 3)?;
+    /// assert_eq!(places.to_vec::<u32>()?, [0, 1, 1, 0, u32::MAX, u32::MAX]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Nonzero {
+        /// The number of rows of the result.
+        bound: usize,
+    },
+    /// The elements of the first input where the mask is not 0, in row-major order: the first
+    /// `bound` of them, and zeros (all bits 0) after the last. Both inputs have one shape. All
+    /// dtypes. Dtypes: `[src, mask, dst]`: mask u8, u32 or i64, src and dst equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous((2, 2));
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let mask = CpuDevice.storage_from_slice(&[0u8, 1, 0, 1])?;
+    /// assert_eq!(x.masked_select(&l, &mask, &l, 3)?.to_vec::<f32>()?, [2.0, 4.0, 0.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    MaskedSelect {
+        /// The number of elements of the result.
+        bound: usize,
+    },
+    /// The slices of the first input along a dimension whose flag in the mask is not 0: the first
+    /// `bound` of them, and zeros (all bits 0) after the last. The mask has one dimension; slices
+    /// after its end are not taken. All dtypes. Dtypes: `[src, mask, dst]`: mask u8, u32 or i64,
+    /// src and dst equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let mask = CpuDevice.storage_from_slice(&[0u8, 1])?;
+    /// let y = x.compress(&Layout::contiguous((2, 2)), &mask, &Layout::contiguous(2), 1, 1)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Compress {
+        /// The dimension that the mask selects from.
+        dim: usize,
+        /// The size of the dimension in the result.
+        bound: usize,
+    },
+    /// The number of distinct elements; see [`Unique`](Self::Unique). The result has rank 0. All
+    /// dtypes. Dtypes: `[src, dst]`, dst u32 (that of the allocating forms) or i64.
+    CountUnique,
+    /// The distinct elements of a tensor in the ascending order of [`Sort`]: the first `bound` of
+    /// them, and zeros (all bits 0) after the last. Elements that sort as equal count as one: all
+    /// NaNs, and zeros of both signs. The result has the bits of the first, in row-major order. A
+    /// tensor has at most 2^32 - 1 elements. All dtypes. Dtypes: `[src, dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous(4);
+    /// let x = CpuDevice.storage_from_slice(&[7i32, 3, 7, 5])?;
+    /// assert_eq!(x.count_unique(&l)?.to_vec::<u32>()?, [3]);
+    /// assert_eq!(x.unique(&l, 4)?.to_vec::<i32>()?, [3, 5, 7, 0]);
+    /// assert_eq!(x.unique_inverse(&l)?.to_vec::<u32>()?, [2, 0, 2, 1]);
+    /// assert_eq!(x.unique_counts(&l, 4)?.to_vec::<u32>()?, [1, 1, 2, 0]);
+    /// assert_eq!(x.unique_first(&l, 4)?.to_vec::<u32>()?, [1, 3, 0, u32::MAX]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Unique {
+        /// The number of elements of the result.
+        bound: usize,
+    },
+    /// For each element, the index of its value among all that [`Unique`](Self::Unique) finds, in
+    /// the shape of the source. All dtypes. Dtypes: `[src, dst]`, dst u32 (that of the allocating
+    /// forms) or i64.
+    UniqueInverse,
+    /// How often each value of [`Unique`](Self::Unique) occurs, and 0 after the last. All dtypes.
+    /// Dtypes: `[src, dst]`, dst u32 (that of the allocating forms) or i64.
+    UniqueCounts {
+        /// The number of elements of the result.
+        bound: usize,
+    },
+    /// Where each value of [`Unique`](Self::Unique) occurs first: its position in row-major order,
+    /// and the padding id of [`Gather`](Self::Gather) after the last. All dtypes. Dtypes: `[src,
+    /// dst]`, dst u32 (that of the allocating forms) or i64.
+    UniqueFirst {
+        /// The number of elements of the result.
+        bound: usize,
+    },
     /// See [`Attention`]. f16, bf16 and f32. Dtypes: `[query, key, value, dst]`, equal, with a mask
     /// of the same dtype and lengths of u32 before `dst` if the parameters have them.
     ScaledDotProductAttention(Attention),
@@ -466,6 +571,15 @@ impl Op {
             Op::ScatterSet { .. } => "scatter_set",
             Op::ScatterAdd { .. } => "scatter_add_set",
             Op::IndexAdd { .. } => "index_add",
+            Op::CountNonzero => "count_nonzero",
+            Op::Nonzero { .. } => "nonzero",
+            Op::MaskedSelect { .. } => "masked_select",
+            Op::Compress { .. } => "compress",
+            Op::CountUnique => "count_unique",
+            Op::Unique { .. } => "unique",
+            Op::UniqueInverse => "unique_inverse",
+            Op::UniqueCounts { .. } => "unique_counts",
+            Op::UniqueFirst { .. } => "unique_first",
             Op::Conv1d(_) => "conv1d",
             Op::Conv2d(_) => "conv2d",
             Op::ConvTranspose1d(_) => "conv_transpose1d",

@@ -296,6 +296,11 @@ sizes! {
     /// Tiles whose counts of a digit are summed in one step.
     RADIX_TILES = Size::adjusted("radix_sort.tiles", 256, 2);
 
+    /// The number of elements from which positions are computed in 64 bits.
+    COMPACT_WIDE = Size::adjusted("compact.wide", 1 << 31, 512);
+    /// The most tiles of one launch: with 256 threads each, there are fewer than 2^32 threads.
+    COMPACT_TILES = Size::adjusted("compact.tiles", 1 << 23, 2);
+
     /// Channels per group from which tiles are used.
     CONV_TILE_FROM = Size::fixed("conv.tile_from", 16);
     /// The largest number of blocks in a launch, of at most 256 threads each. Segments do not

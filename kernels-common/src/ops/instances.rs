@@ -13,6 +13,8 @@ pub(crate) mod bias_activation;
 pub(crate) mod binary;
 #[path = "cast/instances.rs"]
 pub(crate) mod cast;
+#[path = "compact/instances.rs"]
+pub(crate) mod compact;
 #[path = "compare/instances.rs"]
 pub(crate) mod compare;
 #[path = "conv/instances.rs"]
@@ -138,6 +140,7 @@ pub fn add(modules: &mut Vec<Module>) {
             Family::Attention => attention::add,
             Family::Sort => sort::add,
             Family::Indexing => indexing::add,
+            Family::Compact => compact::add,
             Family::Conv => conv::add,
             Family::Pooling => pooling::add,
             Family::Upsample => upsample::add,

@@ -5,6 +5,7 @@ pub(crate) mod attention;
 pub(crate) mod bias_activation;
 pub(crate) mod binary;
 pub(crate) mod cast;
+pub(crate) mod compact;
 pub(crate) mod compare;
 pub(crate) mod conv;
 pub(crate) mod copy;
@@ -54,6 +55,7 @@ macro_rules! in_family {
             Family::Attention => attention::$function($($arg),*),
             Family::Sort => sort::$function($($arg),*),
             Family::Indexing => indexing::$function($($arg),*),
+            Family::Compact => compact::$function($($arg),*),
             Family::Conv => conv::$function($($arg),*),
             Family::Pooling => pooling::$function($($arg),*),
             Family::Upsample => upsample::$function($($arg),*),

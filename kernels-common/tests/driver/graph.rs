@@ -97,6 +97,56 @@ fn inputs(seed: usize) -> Vec<f32> {
     (0..ROWS * COLS).map(|i| ((i * 31 + seed * 17) % 97) as f32 / 50.0 - 1.0).collect()
 }
 
+/// What a step takes from a table, and how much.
+struct Kept {
+    flags: Storage,
+    rows: Storage,
+    count: Storage,
+    inverse: Storage,
+}
+
+/// The size of a result is a bound, so a captured step gives as many rows as the flags of each
+/// replay select.
+#[test]
+fn a_selection_replays_with_other_flags() {
+    let Some(device) = device() else { return };
+    let table: Vec<f32> = (1..=ROWS * COLS).map(|i| i as f32).collect();
+    let (line, matrix, one) = (Layout::contiguous(ROWS), Layout::contiguous([ROWS, COLS]), Layout::contiguous(()));
+    let on_device = device.storage_from_slice(&table).unwrap();
+    let kept = Arc::new(Mutex::new(Kept {
+        flags: device.storage_from_slice(&[1u8; ROWS]).unwrap(),
+        rows: device.zeros(matrix.shape(), DType::F32).unwrap(),
+        count: device.zeros(one.shape(), DType::U32).unwrap(),
+        inverse: device.zeros(line.shape(), DType::U32).unwrap(),
+    }));
+    let step = {
+        let kept = kept.clone();
+        move || {
+            let Kept { flags, rows, count, inverse } = &mut *kept.lock().unwrap();
+            let ids = flags.nonzero(&line, ROWS)?;
+            let operands = [Src::Storage(&on_device, &matrix), Src::Storage(&ids, &line)];
+            Storage::apply_into(&Op::IndexSelect { dim: 0 }, &operands, rows, &matrix)?;
+            Storage::apply_into(&Op::CountNonzero, &[Src::Storage(flags, &line)], count, &one)?;
+            Storage::apply_into(&Op::UniqueInverse, &[Src::Storage(flags, &line)], inverse, &line)
+        }
+    };
+    step().unwrap();
+    let mut graph = device.capture(step).unwrap();
+    for set in [vec![], vec![0], vec![3, 4, 11], (0..ROWS).collect::<Vec<_>>(), vec![7]] {
+        let flags: Vec<u8> = (0..ROWS).map(|row| u8::from(set.contains(&row))).collect();
+        kept.lock().unwrap().flags.write_slice(0, &flags).unwrap();
+        graph.replay().unwrap();
+        let mut want: Vec<f32> = set.iter().flat_map(|&row| table[row * COLS..(row + 1) * COLS].to_vec()).collect();
+        want.resize(ROWS * COLS, 0.0);
+        let least = flags.iter().min().copied().unwrap_or(0);
+        let inverse: Vec<u32> = flags.iter().map(|&flag| u32::from(flag - least)).collect();
+        let kept = kept.lock().unwrap();
+        assert_eq!(kept.rows.to_vec::<f32>().unwrap(), want, "{set:?}");
+        assert_eq!(kept.count.to_vec::<u32>().unwrap(), [set.len() as u32], "{set:?}");
+        assert_eq!(kept.inverse.to_vec::<u32>().unwrap(), inverse, "{set:?}");
+    }
+}
+
 #[test]
 fn a_hundred_operations_replay_with_the_bits_of_the_hosts_run() {
     let Some(device) = device() else { return };

@@ -12,7 +12,6 @@ pub(super) const TABLE: Table = &[
     ("Gather", Rule::Code(gather)),
     ("GatherElements", Rule::Code(gather_elements)),
     ("GatherND", Rule::Code(gather_nd)),
-    ("Compress", Rule::Code(compress)),
     ("OneHot", Rule::Code(one_hot)),
     ("ReverseSequence", Rule::Code(reverse_sequence)),
     ("TopK", Rule::Code(top_k)),
@@ -75,16 +74,6 @@ fn gather_nd(call: &Call<'_>) -> Outputs {
     let taken = ops.apply(&Op::IndexSelect { dim: 0 }, &[&flat, &ids])?;
     let shape = [&tuples.dims()[..tuples.rank() - 1], slice].concat();
     Ok(vec![ops.reshape(&taken, &shape)?.as_bool(x.element().is_bool)])
-}
-
-fn compress(call: &Call<'_>) -> Outputs {
-    let (ops, x) = (call.ops(), call.input(0)?);
-    let kept = ops.to_ints(call.input(1)?)?;
-    let positions: Vec<usize> = (0..kept.len()).filter(|&i| kept[i] != 0).collect();
-    let Some(axis) = call.int("axis") else {
-        return Ok(vec![ops.pick(&ops.reshape(x, &[x.len()])?, 0, &positions)?]);
-    };
-    Ok(vec![ops.pick(x, axis_of(axis, x.rank())?, &positions)?])
 }
 
 fn one_hot(call: &Call<'_>) -> Outputs {

@@ -57,7 +57,7 @@ const IDS: usize = 3000;
 
 /// Returns different row numbers below `rows`: some next to the limits, the others anywhere, in no
 /// order.
-fn row_numbers(rows: usize) -> Vec<usize> {
+pub(super) fn row_numbers(rows: usize) -> Vec<usize> {
     let near = [0, rows / 4, rows / 2, rows / 4 * 3, rows].map(|l| [l.wrapping_sub(1), l, l + 1]);
     let mut ids: Vec<usize> = near.into_iter().flatten().filter(|&id| id < rows).collect();
     let drawn = Values::Drawn { dist: Dist::LogUniform, seed: 11 }.bits(DType::I64, IDS);

@@ -2,6 +2,7 @@
 //! reach across it, random numbers, one huge matrix, and copies between host and device.
 
 mod far_ids;
+mod far_marks;
 mod long;
 mod planes;
 mod transfer;
@@ -28,6 +29,8 @@ pub(super) enum Special {
     Sort,
     /// Ids that reach across a tensor of rows with so many elements.
     FarIds(far_ids::Kind, DType, DType, usize),
+    /// Few elements of a huge tensor that are not 0.
+    FarMarks(far_marks::Kind),
     /// Random numbers.
     Uniform(DType),
     Normal(DType),
@@ -67,6 +70,9 @@ impl Special {
             ("far rows", Special::FarIds(Kind::ScatterAdd, F32, U32, 5)),
             ("far rows", Special::FarIds(Kind::IndexAdd, I32, U32, 5)),
             ("far elements", Special::FarIds(Kind::IndexAdd, U8, I64, 1)),
+            ("far elements", Special::FarMarks(far_marks::Kind::Count)),
+            ("far elements", Special::FarMarks(far_marks::Kind::Coordinates)),
+            ("far elements", Special::FarMarks(far_marks::Kind::Select)),
             ("contiguous", Special::Uniform(F32)),
             ("contiguous", Special::Uniform(F16)),
             ("contiguous", Special::Normal(F32)),
@@ -86,6 +92,7 @@ impl Special {
             Special::Product(dtype, numerics) => (Op::Matmul(Matmul::with_numerics(numerics)), vec![dtype; 3]),
             Special::Sort => (Op::Sort(Sort::ascending()), vec![DType::U8; 2]),
             Special::FarIds(kind, dtype, ids, _) => (kind.op(), kind.dtypes(dtype, ids)),
+            Special::FarMarks(kind) => (kind.op(1), kind.dtypes()),
             Special::Uniform(dtype) => {
                 (Op::RandUniform(RandUniform::new(-1.0, 1.0).with_numerics(Numerics::Portable)), vec![dtype])
             }
@@ -108,6 +115,8 @@ impl Special {
             // Two runs of records of 8 bytes.
             Special::Sort => n * (2 + 16),
             Special::FarIds(kind, dtype, _, _) => kind.copies() * n * dtype.size_in_bytes(),
+            // The bits of a mask take an eighth of it.
+            Special::FarMarks(kind) => kind.copies() * n + n / 4,
             Special::Uniform(dtype) | Special::Normal(dtype) => (n + chunk) * dtype.size_in_bytes(),
             Special::Triangle => 2 * n + 2 * chunk,
             Special::Transfer => 2 * n,
@@ -128,6 +137,7 @@ impl Special {
             Special::Product(dtype, numerics) => long::product(bench, dtype, numerics),
             Special::Sort => long::sort(bench),
             Special::FarIds(kind, dtype, ids, columns) => far_ids::run(bench, kind, dtype, ids, columns),
+            Special::FarMarks(kind) => far_marks::run(bench, kind),
             Special::Uniform(dtype) => planes::random(bench, dtype, |at| {
                 Op::RandUniform(RandUniform::new(-1.0, 1.0).at(7, at).with_numerics(Numerics::Portable))
             }),

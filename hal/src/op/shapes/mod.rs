@@ -2,6 +2,7 @@
 //! them before it executes anything.
 
 mod attention;
+mod compact;
 mod index_map;
 mod quantized;
 mod windows;
@@ -223,6 +224,15 @@ impl Op {
                 }
                 (*to).clone()
             }
+            (Op::CountNonzero, _) => Shape::default(),
+            (Op::Nonzero { bound }, [src]) => [*bound, src.rank()].into(),
+            (Op::MaskedSelect { bound }, _) => all_equal(self, inputs).map(|_| (*bound).into())?,
+            (Op::Compress { dim, bound }, [src, mask]) => compact::compress(self, *dim, *bound, src, mask)?,
+            (Op::CountUnique, [src]) => compact::sortable(self, src).map(|()| Shape::default())?,
+            (Op::UniqueInverse, [src]) => compact::sortable(self, src).map(|()| (*src).clone())?,
+            (Op::Unique { bound } | Op::UniqueCounts { bound } | Op::UniqueFirst { bound }, [src]) => {
+                compact::sortable(self, src).map(|()| (*bound).into())?
+            }
             (Op::Conv1d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
             (Op::Conv2d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
             (Op::ConvTranspose1d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
@@ -256,6 +266,8 @@ impl Op {
             Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast(_) | Op::Dequantize(_) => None,
             Op::Cmp(_) | Op::Predicate(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
+            Op::CountNonzero | Op::Nonzero { .. } => Some(DType::U32),
+            Op::CountUnique | Op::UniqueInverse | Op::UniqueCounts { .. } | Op::UniqueFirst { .. } => Some(DType::U32),
             Op::Reduce(r) => inputs.first().map(|&dtype| r.op.result_dtype(dtype)),
             Op::WhereCond | Op::QMatmul(_) | Op::QMatmulId(_) => inputs.get(1).copied(),
             _ => inputs.first().copied(),

@@ -5,6 +5,7 @@ mod attention;
 mod baseline;
 mod block;
 mod cast;
+mod compact;
 mod conv;
 mod elementwise;
 mod errors;

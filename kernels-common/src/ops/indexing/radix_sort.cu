@@ -5,6 +5,7 @@
 #include "device_lib/ids.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
+#include "ops/sum_before.cuh"
 
 namespace isobit {
 
@@ -59,26 +60,6 @@ ISOBIT_FN void order_count(const u32 *keys, u32 *counts, u32 n, u32 shift) {
             atomic_add(&count[digit_of(keys[first + e], shift)], 1);
     barrier();
     counts[(u64)thread_x() * grid_dim_x() + block_x()] = count[thread_x()];
-}
-
-// The sum of `x` over the preceding threads among `width` neighbours, a power of two; `total` is
-// the sum over all of them.
-ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
-    const u32 me = thread_x(), lane = me & (width - 1);
-    u32 sum = x;
-#pragma unroll 1
-    for (u32 apart = 1; apart < width; apart *= 2) {
-        shared[me] = sum;
-        barrier();
-        if (lane >= apart)
-            sum += shared[me - apart];
-        barrier();
-    }
-    shared[me] = sum;
-    barrier();
-    total = shared[me | (width - 1)];
-    barrier();
-    return sum - x;
 }
 
 // Replaces the counts of a digit, which 2^log_width threads share, with sums over the preceding

@@ -15,7 +15,8 @@ use crate::ops::{fill, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Sort, Src};
-use rows::{Merge, Order, Output, Rows, Tiles};
+pub(crate) use rows::Order;
+use rows::{Merge, Output, Rows, Tiles};
 
 use crate::manifest::instances::sort::{MERGE, SMALL, TILE_LARGE, TILE_SMALL, key, large};
 

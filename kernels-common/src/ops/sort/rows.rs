@@ -9,7 +9,7 @@ use std::mem::offset_of;
 /// The layout of the kernels' `Order`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Order {
+pub(crate) struct Order {
     kind: u32,
     descending: u32,
     largest: u64,
@@ -19,7 +19,7 @@ const _: () = assert!(size_of::<Order>() == 16);
 const _: () = assert!(offset_of!(Order, largest) == 8);
 
 impl Order {
-    pub(super) fn new(dtype: DType, sort: Sort) -> Self {
+    pub(crate) fn new(dtype: DType, sort: Sort) -> Self {
         const UNSIGNED: u32 = 0;
         const SIGNED: u32 = 1;
         const FLOAT: u32 = 2;

@@ -1,0 +1,116 @@
+//! Finds what a result keeps: a bit for each element, and how many are kept before each tile.
+
+use super::walk::{Walked, is_wide, walk};
+use crate::args;
+use crate::launch::elementwise::carrier;
+use crate::launch::index::{Dim, Index};
+use crate::launch::{Launch, sizes};
+use crate::manifest::instances::compact::{BLOCK, MARK, TILE, key};
+use crate::ops::sort::Order;
+use crate::ops::{cast, scan};
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Scan, Sort, Src};
+use std::mem::offset_of;
+
+/// The layout of the kernels' `Mark`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    order: Order,
+    walk: Index<2>,
+    n: u64,
+    first: u64,
+    begins: u32,
+    packs: u32,
+    wide: u32,
+}
+
+const _: () = assert!(size_of::<Mark>() == 280);
+const _: () = assert!(offset_of!(Mark, walk) == 16 && offset_of!(Mark, n) == 248);
+const _: () = assert!(offset_of!(Mark, begins) == 264 && offset_of!(Mark, wide) == 272);
+
+/// Which elements are marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that are not 0.
+    Nonzero,
+    /// Those of a sorted row at which another value begins.
+    Begins,
+}
+
+/// The marked elements of a tensor.
+pub(super) struct Marks<R: GpuRuntime> {
+    /// The number of elements.
+    pub n: usize,
+    /// The number of tiles.
+    pub tiles: usize,
+    /// A bit for each element of every tile.
+    pub words: DevicePtr,
+    /// The number of marks before each tile, and of all, as i64.
+    places: GpuStorage<R>,
+    _words: Option<GpuStorage<R>>,
+}
+
+/// Calls `f` with the first tile and the number of tiles of each launch.
+///
+/// # Errors
+/// The errors of `f`.
+pub(super) fn each_launch(tiles: usize, mut f: impl FnMut(u64, u32) -> Result<()>) -> Result<()> {
+    let most = sizes::COMPACT_TILES.limit(tiles);
+    (0..tiles).step_by(most).try_for_each(|first| f(first as u64, most.min(tiles - first) as u32))
+}
+
+impl<R: GpuRuntime> Marks<R> {
+    /// Marks elements of a tensor that has some. If only their number is wanted, no bits are
+    /// written. A row of which the beginnings are marked is contiguous.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and the errors of launches.
+    pub fn new(which: Which, src: &GpuStorage<R>, layout: &Layout, only_count: bool) -> Result<Self> {
+        let Walked { copy, start, dims } = walk(src, layout)?;
+        let (device, dtype, n) = (src.device(), src.dtype(), layout.elem_count());
+        let from = copy.as_ref().unwrap_or(src).ptr().at(dtype, start);
+        let tiles = n.div_ceil(TILE);
+        let counts = device.alloc(tiles + 1, DType::I64)?;
+        let words = if only_count { None } else { Some(device.alloc(tiles * (TILE / 8), DType::U8)?) };
+        let at = words.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
+        let dense = matches!(dims[..], [] | [Dim { stride: [1, _], .. }]);
+        let packs = which == Which::Nonzero && dense && from.0.is_multiple_of(16);
+        let mut mark = Mark {
+            order: Order::new(dtype, Sort::ascending()),
+            walk: Index::new(&dims),
+            n: n as u64,
+            first: 0,
+            begins: u32::from(which == Which::Begins),
+            packs: u32::from(packs),
+            wide: u32::from(is_wide(n)),
+        };
+        each_launch(tiles, |first, blocks| {
+            mark.first = first;
+            let launch = Launch::linear(key(carrier(dtype), MARK), blocks, BLOCK as u32);
+            // SAFETY: the layout was validated against its buffer, and there is a count and, unless
+            // the address is 0, a word per thread for every tile, and a count after the last.
+            unsafe { launch.on(device, args![from, at, counts.ptr(), mark]) }
+        })?;
+        let mut places = device.alloc(tiles + 1, DType::I64)?;
+        let row = Layout::contiguous(tiles + 1);
+        let sums = Op::Scan(Scan::cumsum(0).exclusive());
+        scan::apply_into(&sums, &[Src::Storage(&counts, &row)], &mut places, &row)?;
+        Ok(Self { n, tiles, words: at, places, _words: words })
+    }
+
+    /// Returns the address of the number of marks before each tile.
+    pub fn places(&self) -> DevicePtr {
+        self.places.ptr()
+    }
+
+    /// Writes the number of all marks.
+    ///
+    /// # Errors
+    /// The errors of launches.
+    pub fn count(&self, dst: &mut GpuStorage<R>, dst_layout: &Layout) -> Result<()> {
+        let last = Layout::contiguous_with_offset((), self.tiles);
+        cast::apply_into(&Op::Cast, &[Src::Storage(&self.places, &last)], dst, dst_layout)
+    }
+}

@@ -1,0 +1,29 @@
+// Sums over the threads of a block that come before a thread: with the counts of their elements,
+// they are the places at which threads write.
+#pragma once
+
+#include "device_lib/thread.cuh"
+
+namespace isobit {
+
+// The sum of `x` over the preceding threads among `width` neighbours, a power of two; `total` is
+// the sum over all of them.
+ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
+    const u32 me = thread_x(), lane = me & (width - 1);
+    u32 sum = x;
+#pragma unroll 1
+    for (u32 apart = 1; apart < width; apart *= 2) {
+        shared[me] = sum;
+        barrier();
+        if (lane >= apart)
+            sum += shared[me - apart];
+        barrier();
+    }
+    shared[me] = sum;
+    barrier();
+    total = shared[me | (width - 1)];
+    barrier();
+    return sum - x;
+}
+
+} // namespace isobit

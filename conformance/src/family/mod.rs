@@ -113,6 +113,10 @@ pub(crate) trait Family: Sync {
     }
 }
 
+/// The dtypes whose positions are tried as i64: one of each size, as launch code tells no more
+/// apart.
+const WIDE_POSITIONS_OF: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::I64];
+
 /// A case that a vendor's library computed.
 pub(crate) struct VendorCall<'a> {
     /// The operation with its parameters.

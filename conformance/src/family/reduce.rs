@@ -3,7 +3,7 @@
 //! Variances have corrections, also of more than there are elements, and half of the extremes may
 //! be of no elements.
 
-use super::{Family, Named};
+use super::{Family, Named, WIDE_POSITIONS_OF};
 use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
@@ -36,7 +36,15 @@ impl Family for ReduceFamily {
     }
 
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        DType::ALL.iter().map(|&d| vec![d, function(op).result_dtype(d)]).collect()
+        let mut all: Vec<_> = DType::ALL.iter().map(|&d| vec![d, function(op).result_dtype(d)]).collect();
+        if function(op).is_arg() {
+            all.extend(WIDE_POSITIONS_OF.map(|d| vec![d, DType::I64]));
+        }
+        all
+    }
+
+    fn distinctive(&self, op: &Op) -> &'static [usize] {
+        if function(op).is_arg() { &[0, 1] } else { &[0] }
     }
 
     fn removable_dims(&self, rank: usize) -> usize {

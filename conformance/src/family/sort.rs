@@ -1,7 +1,7 @@
 //! Sorting: rows around the tile sizes and far beyond, many ties and special values, and every kind
 //! of `k`.
 
-use super::{Family, Named, layouts};
+use super::{Family, Named, WIDE_POSITIONS_OF, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
@@ -12,8 +12,7 @@ pub(super) struct SortFamily;
 /// Rows of several tiles: whole tiles, one element more, an odd number of tiles, and many tiles.
 const LONG: [usize; 9] = [2049, 4096, 4097, 6144, 8192, 8193, 12_289, 20_481, 70_001];
 
-/// Whether the results are positions. Those of 64 bits are tried with one dtype of each size: the
-/// kernels tell no more apart.
+/// Whether the results are positions.
 fn is_positions(op: &Op) -> bool {
     matches!(op, Op::ArgSort(_) | Op::ArgTopK(_))
 }
@@ -35,7 +34,7 @@ impl Family for SortFamily {
         if !is_positions(op) {
             return DType::ALL.iter().map(|&d| vec![d, d]).collect();
         }
-        let wide = [DType::U8, DType::F16, DType::F32, DType::I64].map(|d| vec![d, DType::I64]);
+        let wide = WIDE_POSITIONS_OF.map(|d| vec![d, DType::I64]);
         DType::ALL.iter().map(|&d| vec![d, DType::U32]).chain(wide).collect()
     }
 

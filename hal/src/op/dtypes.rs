@@ -120,7 +120,7 @@ impl Op {
                 let holds = matches!(ds, [cond, values @ ..] if is_condition(*cond) && equal(values));
                 DtypeRule::new(4, "a condition of u8, u32 or i64 and values of one dtype", holds)
             }
-            Op::Reduce(r) if r.op.is_arg() => DtypeRule::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
+            Op::Reduce(r) if r.op.is_arg() => positions(ds),
             Op::Reduce(r) if r.op.is_logical() => DtypeRule::new(2, "a u8 destination", ds.last() == Some(&DType::U8)),
             Op::Reduce(r) if r.op.is_float_only() => floats(2, ds),
             Op::Reduce(_) => any(2, ds),

@@ -293,11 +293,13 @@ named_ops! {
         /// Maximum, with the rules of [`BinaryOp::Maximum`]. An error for zero elements, unless the
         /// call [asks for an extreme](crate::Reduce::with_empty_extremes).
         Max "max"
-        /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
-        /// first smallest element if there is no NaN. An error for zero elements.
+        /// Index, in row-major order of the reduced dimensions, of the first NaN, or of the first
+        /// smallest element if there is no NaN. u32, or i64 if the destination is i64. An error for
+        /// zero elements.
         ArgMin "argmin"
-        /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
-        /// first largest element if there is no NaN. An error for zero elements.
+        /// Index, in row-major order of the reduced dimensions, of the first NaN, or of the first
+        /// largest element if there is no NaN. u32, or i64 if the destination is i64. An error for
+        /// zero elements.
         ArgMax "argmax"
         /// log(sum of e^x), computed as m + log(sum of e^(x - m)) with m the maximum, so that no
         /// power overflows. *Floats.* -infinity for zero elements, -448 in f8e4m3.
@@ -411,7 +413,7 @@ impl Predicate {
 }
 
 impl ReduceOp {
-    /// Whether the result is a u32 index.
+    /// Whether the result is an index: u32, or i64 if the destination is i64.
     pub const fn is_arg(self) -> bool {
         matches!(self, ReduceOp::ArgMin | ReduceOp::ArgMax)
     }
@@ -431,7 +433,7 @@ impl ReduceOp {
         dtype.is_float() || !self.is_float_only()
     }
 
-    /// Returns the dtype of the result for elements of a dtype.
+    /// Returns the dtype of the result of the allocating forms for elements of a dtype.
     pub const fn result_dtype(self, dtype: DType) -> DType {
         if self.is_arg() {
             DType::U32

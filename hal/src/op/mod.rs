@@ -137,7 +137,8 @@ pub enum Op {
     /// ```
     WhereCond,
     /// [`BackendStorage::reduce_into`](crate::BackendStorage::reduce_into). Dtypes: `[src, dst]`,
-    /// equal, except that dst is u32 for `ArgMin` and `ArgMax`, and u8 for `Any` and `All`.
+    /// equal, except that dst is u32 (that of the allocating forms) or i64 for `ArgMin` and
+    /// `ArgMax`, and u8 for `Any` and `All`.
     Reduce(Reduce),
     /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs,
     /// dst]`, equal floats.

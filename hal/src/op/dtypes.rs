@@ -125,11 +125,11 @@ impl Op {
             Op::Reduce(r) if r.op.is_float_only() => floats(2, ds),
             Op::Reduce(_) => any(2, ds),
             Op::ArgSort(_) | Op::ArgTopK(_) => positions(ds),
-            Op::Gather { .. } | Op::IndexSelect { .. } => {
+            Op::Gather(_) | Op::IndexSelect(_) | Op::GatherNd(_) => {
                 let holds = matches!(ds, [src, ids, dst] if src == dst && is_id(*ids));
                 DtypeRule::new(3, "ids of u8, u32, i32 or i64 and values of one dtype", holds)
             }
-            Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
+            Op::ScatterSet(_) | Op::ScatterAdd(_) | Op::IndexAdd(_) | Op::ScatterReduce(_) | Op::ScatterNd(_) => {
                 let holds = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_id(*ids));
                 DtypeRule::new(4, "ids of u8, u32, i32 or i64 and values of one dtype", holds)
             }

@@ -351,6 +351,38 @@ named_ops! {
     }
 }
 
+named_ops! {
+    /// What a scatter does with an element of the source and the one at its position; see
+    /// [`ScatterReduce`](crate::ScatterReduce) and [`ScatterNd`](crate::ScatterNd). All dtypes.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, ScatterNd, ScatterOp};
+    /// let ids = CpuDevice.storage_from_slice(&[0u32, 0])?;
+    /// let src = CpuDevice.storage_from_slice(&[3i32, 5])?;
+    /// let (one, two, pair) = (Layout::contiguous(1), Layout::contiguous(2), Layout::contiguous((2, 1)));
+    /// let mut results = vec![];
+    /// for &op in ScatterOp::ALL {
+    ///     let mut x = CpuDevice.storage_from_slice(&[4i32])?;
+    ///     x.scatter_nd(&one, &ids, &pair, &src, &two, ScatterNd::new(op))?;
+    ///     results.extend(x.to_vec::<i32>()?);
+    /// }
+    /// assert_eq!(results, [5, 12, 60, 3, 5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ScatterOp {
+        /// Sets the element; the last one in row-major order of the source wins.
+        Set "set"
+        /// Adds, in the compute type; integers wrap.
+        Add "add"
+        /// Multiplies, in the compute type; integers wrap.
+        Prod "prod"
+        /// The minimum, with the rules of [`BinaryOp::Minimum`].
+        Amin "amin"
+        /// The maximum, with the rules of [`BinaryOp::Maximum`].
+        Amax "amax"
+    }
+}
+
 impl UnaryOp {
     /// Whether the function takes only floats.
     pub const fn is_float_only(self) -> bool {

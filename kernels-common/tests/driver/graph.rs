@@ -4,7 +4,7 @@
 use super::{Device, Storage, device, fails, works};
 use isobit_hal::{
     Affine, BackendDevice, BackendStorage, BinaryOp, CmpOp, Conv2d, CpuDevice, CpuStorage, DType, ErrorKind, Graph,
-    Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
+    Indexing, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
 };
 use std::sync::{Arc, Mutex};
 
@@ -399,12 +399,12 @@ fn ids_out_of_range_in_a_replay_are_reported_with_their_operation() {
             // First an index out of range only for the gather, then for both operations.
             replay([0, 3, 1]);
             let error = fails(stream.synchronize(), ErrorKind::IndexOutOfRange);
-            assert_eq!(error.op(), Some(Op::ScatterAdd { dim: 0 }.name()), "{error}");
+            assert_eq!(error.op(), Some(Op::ScatterAdd(Indexing::new(0)).name()), "{error}");
             replay([0, 1, 7]);
             let error = fails(device.synchronize(), ErrorKind::IndexOutOfRange);
-            assert_eq!(error.op(), Some(Op::Gather { dim: 0 }.name()), "{error}");
+            assert_eq!(error.op(), Some(Op::Gather(Indexing::new(0)).name()), "{error}");
             let error = fails(device.synchronize(), ErrorKind::IndexOutOfRange);
-            assert_eq!(error.op(), Some(Op::ScatterAdd { dim: 0 }.name()), "{error}");
+            assert_eq!(error.op(), Some(Op::ScatterAdd(Indexing::new(0)).name()), "{error}");
             device.synchronize().unwrap();
         }
         replay([1, 0, 2]);

@@ -247,7 +247,10 @@ fn ids_out_of_range_are_reported_once_each_in_order_and_the_rest_is_done() {
     // Both errors are reported, the first one first, by whichever calls synchronise.
     let error = fails(good.to_cpu_storage(), ErrorKind::IndexOutOfRange);
     assert_eq!(error.op(), Some(Op::Gather(Indexing::new(0)).name()), "{error}");
-    assert!(error.message().contains("the id 4 at [1] of the ids lies outside dimension 0, which has size 4"), "{error}");
+    assert!(
+        error.message().contains("the id 4 at [1] of the ids lies outside dimension 0, which has size 4"),
+        "{error}"
+    );
     let error = fails(device.synchronize(), ErrorKind::IndexOutOfRange);
     assert_eq!(error.op(), Some(Op::ScatterAdd(Indexing::new(0)).name()), "{error}");
     assert!(error.message().contains("the id 200 at [1] of the ids"), "{error}");

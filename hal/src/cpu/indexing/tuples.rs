@@ -40,7 +40,7 @@ fn positions(op: &Op, (ids, layout): Input<'_>, tensor: &[usize], batch_dims: us
 /// Returns the positions as ids of a shape, whose first dimensions are those of the tuples.
 fn as_ids(positions: &CpuStorage, shape: &[usize], tuples: usize) -> Ids {
     let mut stride = Dims::from_elem(0, shape.len());
-    stride[..tuples].copy_from_slice(&Layout::contiguous(&shape[..tuples]).stride()[..]);
+    stride[..tuples].copy_from_slice(Layout::contiguous(&shape[..tuples]).stride());
     let layout = Layout::new(shape, stride, 0).expect("one stride per dimension");
     // All of them are valid or padding, so that none is reported.
     Ids::new(positions, layout.clone(), layout, false)

@@ -1273,9 +1273,9 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Sets slices at tuples of positions or combines them with what is there, in place and in the
-    /// order of the source; see [`ScatterNd`]. Dtypes: u8, u32, i32 and i64 for the ids, all for the
-    /// values. [Class](crate::Class): moved for [`ScatterOp::Set`](crate::ScatterOp::Set), defined
-    /// for sums and products of floats, otherwise exact.
+    /// order of the source; see [`ScatterNd`]. Dtypes: u8, u32, i32 and i64 for the ids, all for
+    /// the values. [Class](crate::Class): moved for [`ScatterOp::Set`](crate::ScatterOp::Set),
+    /// defined for sums and products of floats, otherwise exact.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `IndexOutOfRange`.

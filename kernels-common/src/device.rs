@@ -215,9 +215,9 @@ impl<R: GpuRuntime> GpuDevice<R> {
         true
     }
 
-    /// Returns a flag for the kernels of an operation whose indices, and the tensor that they index,
-    /// have these shapes. A kernel leaves the first index out of range there; the next synchronising
-    /// call reports it.
+    /// Returns a flag for the kernels of an operation whose indices, and the tensor that they
+    /// index, have these shapes. A kernel leaves the first index out of range there; the next
+    /// synchronising call reports it.
     ///
     /// # Errors
     /// Returns the driver's error if the call fails.

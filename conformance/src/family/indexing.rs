@@ -61,8 +61,8 @@ fn is_taking(op: &Op) -> bool {
     op.scatter_op().is_none()
 }
 
-/// The dimensions of a case with tuples of ids, by their shape: that of the moved elements, then the
-/// sizes of the indexed dimensions, then the number of dimensions of the tuples.
+/// The dimensions of a case with tuples of ids, by their shape: that of the moved elements, then
+/// the sizes of the indexed dimensions, then the number of dimensions of the tuples.
 struct Tuples<'a> {
     shared: &'a [usize],
     tuples: &'a [usize],
@@ -175,8 +175,8 @@ impl Family for IndexingFamily {
         }
     }
 
-    /// Tuples of ids become i64 ids before anything else, so that other dtypes of ids are tried with
-    /// one dtype of each size.
+    /// Tuples of ids become i64 ids before anything else, so that other dtypes of ids are tried
+    /// with one dtype of each size.
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
         let operands = |d: DType, i: DType| if is_taking(op) { vec![d, i, d] } else { vec![d, i, d, d] };
         let ids = [DType::U8, DType::U32, DType::I32, DType::I64];
@@ -280,8 +280,8 @@ impl Family for IndexingFamily {
             };
             return Some(values::of(draw, dist));
         }
-        // Ids of one size serve all dimensions that tuples index: those of the smaller ones are out of
-        // range more often.
+        // Ids of one size serve all dimensions that tuples index: those of the smaller ones are out
+        // of range more often.
         let size = match batch_dims(op) {
             Some(batch_dims) => {
                 let sizes = Tuples::of(shape, batch_dims).sizes;

@@ -129,9 +129,9 @@ impl GatherNd {
 /// `ScatterND`. A tuple is a row of the last dimension of the ids, and indexes the first dimensions
 /// of the tensor, one after the other.
 ///
-/// With shapes `[sizes.., slice..]` of the tensor and `[tuples.., k]` of the ids, for k `sizes`, the
-/// source has the shape `[tuples.., slice..]`. Ids are those of [`Indexing`]; the slice of a tuple
-/// with an id that is padding or out of range is skipped.
+/// With shapes `[sizes.., slice..]` of the tensor and `[tuples.., k]` of the ids, for k `sizes`,
+/// the source has the shape `[tuples.., slice..]`. Ids are those of [`Indexing`]; the slice of a
+/// tuple with an id that is padding or out of range is skipped.
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, ScatterNd, ScatterOp};

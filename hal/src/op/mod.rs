@@ -333,8 +333,8 @@ pub enum Op {
     /// Like [`ScatterAdd`](Self::ScatterAdd), with another way to combine two elements; see
     /// [`ScatterReduce`]. Dtypes: `[self, ids, src, dst]`, all but ids equal.
     ScatterReduce(ScatterReduce),
-    /// Takes slices at positions that tuples of ids give; see [`GatherNd`]. All dtypes; ids u8, u32,
-    /// i32 or i64. Dtypes: `[src, ids, dst]`, src and dst equal.
+    /// Takes slices at positions that tuples of ids give; see [`GatherNd`]. All dtypes; ids u8,
+    /// u32, i32 or i64. Dtypes: `[src, ids, dst]`, src and dst equal.
     GatherNd(GatherNd),
     /// A copy of the first input with slices written to positions that tuples of ids give, or
     /// combined with what is there; see [`ScatterNd`]. The first input may be the destination. All

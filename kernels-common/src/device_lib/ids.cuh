@@ -32,8 +32,8 @@ ISOBIT_FN bool is_inside(I id, u64 size, u64 from_end, u64 &at, bool &fault) {
 }
 
 // A flag (`FaultFlag` on the host) holds the first id out of range in the order of the ids. It has
-// three words, FAULT_FLAGS apart. In each, the distance of the id's place from the last possible one
-// is followed by a part of the id, so that the largest words are those of the first id, whoever
+// three words, FAULT_FLAGS apart. In each, the distance of the id's place from the last possible
+// one is followed by a part of the id, so that the largest words are those of the first id, whoever
 // writes first. Words of 0 mean that there is none.
 ISOBIT_CONST u32 FAULT_FLAGS = 1024;
 ISOBIT_CONST u32 FAULT_PART_BITS = 24;

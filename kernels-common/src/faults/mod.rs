@@ -1,8 +1,8 @@
 //! Indices out of range: kernels detect them while they run, and the device reports them at its
 //! next synchronising call.
 //!
-//! Each operation with indices has its own flag in device memory, in which a kernel leaves the first
-//! index out of range. The host remembers which operation each flag stands for. So no error
+//! Each operation with indices has its own flag in device memory, in which a kernel leaves the
+//! first index out of range. The host remembers which operation each flag stands for. So no error
 //! overwrites another, and the flags are read only if an operation with indices ran since the last
 //! read.
 
@@ -21,8 +21,8 @@ pub(crate) use graph::GraphFaults;
 /// The number of flags in a chunk of memory; must match `FAULT_FLAGS` of ids.cuh. Eager operations
 /// use one chunk; its flags are taken in turn and read when all are taken.
 const FLAGS: usize = 1024;
-/// The words of a flag. The first words of all flags come first, then the second ones, and so on: if
-/// nothing is wrong, only the first ones are read.
+/// The words of a flag. The first words of all flags come first, then the second ones, and so on:
+/// if nothing is wrong, only the first ones are read.
 const PARTS: usize = 3;
 const WORD_BYTES: usize = size_of::<u64>();
 const PART_BYTES: usize = FLAGS * WORD_BYTES;

@@ -82,8 +82,8 @@ impl Ids {
     }
 
     /// Returns the position of an id in a dimension of `size`; `None` for padding and for an id out
-    /// of range, which is recorded for the error. `place` returns the id's place in the order of the
-    /// ids.
+    /// of range, which is recorded for the error. `place` returns the id's place in the order of
+    /// the ids.
     #[inline]
     fn position(&self, id: i64, size: usize, faults: &Faults, place: impl FnOnce() -> usize) -> Option<usize> {
         if self.padding == Some(id) {

@@ -1,5 +1,5 @@
-//! Tuples of ids: each becomes one position in the flattened dimensions that it indexes, and then the
-//! operations with one id per slice apply.
+//! Tuples of ids: each becomes one position in the flattened dimensions that it indexes, and then
+//! the operations with one id per slice apply.
 
 use super::{Faults, Ids, Input, lines, places, take, take::Taken};
 use crate::cpu::walk::dispatch_size;
@@ -9,8 +9,8 @@ use crate::{DType, Dims, Layout, Op, Result, ScatterOp, Src};
 /// A position that marks padding.
 const NOWHERE: i64 = i64::MAX;
 
-/// Returns the position of each tuple in the flattened dimensions of a tensor: those that all tuples
-/// share a part of, and those that they index.
+/// Returns the position of each tuple in the flattened dimensions of a tensor: those that all
+/// tuples share a part of, and those that they index.
 fn positions(op: &Op, (ids, layout): Input<'_>, tensor: &[usize], batch_dims: usize, faults: &Faults) -> Vec<i64> {
     let last = layout.dims().len() - 1;
     let (shape, k) = (&layout.dims()[..last], layout.dims()[last]);

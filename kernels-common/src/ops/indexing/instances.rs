@@ -1,6 +1,6 @@
 //! Kernels that move bits exist once per element size, and kernels that add exist once per kind of
-//! value. Both exist for each dtype of ids. Kernels that combine otherwise take ids of i64, which the
-//! kernel for tuples makes of all others.
+//! value. Both exist for each dtype of ids. Kernels that combine otherwise take ids of i64, which
+//! the kernel for tuples makes of all others.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;

@@ -2,11 +2,11 @@
 //! combines others with them.
 //!
 //! Gathering has a kernel for any layout, and one that holds a line of the source in shared memory.
-//! Scattering works along lines, which share no destination, in shared memory if the destinations of
-//! a line fit. If they do not fit, or if whole slices share an id, the sources are first sorted by
-//! destination. Every path processes sources with the same destination in their own order, so all
-//! paths give the same bits. Tuples of ids become positions in the flattened dimensions that they
-//! index, for the same kernels.
+//! Scattering works along lines, which share no destination, in shared memory if the destinations
+//! of a line fit. If they do not fit, or if whole slices share an id, the sources are first sorted
+//! by destination. Every path processes sources with the same destination in their own order, so
+//! all paths give the same bits. Tuples of ids become positions in the flattened dimensions that
+//! they index, for the same kernels.
 
 mod gather;
 mod lines;

@@ -24,7 +24,8 @@ struct Tuples {
     u64 along[TUPLES_IDS];
     u32 ids;
     u32 n;
-    // Whether negative ids count from the end, and whether earlier ids of the tuples have been added.
+    // Whether negative ids count from the end, and whether earlier ids of the tuples have been
+    // added.
     u32 negative;
     u32 resumes;
 };

@@ -1,9 +1,9 @@
-//! Tuples of ids: one kernel turns each into a position in the flattened dimensions that it indexes,
-//! as an i64, and the kernels for single ids do the rest. A tensor whose dimensions cannot be
-//! flattened in place is copied.
+//! Tuples of ids: one kernel turns each into a position in the flattened dimensions that it
+//! indexes, as an i64, and the kernels for single ids do the rest. A tensor whose dimensions cannot
+//! be flattened in place is copied.
 //!
-//! Ids along one dimension are tuples of one id. So this also makes i64 of ids for kernels that take
-//! no others.
+//! Ids along one dimension are tuples of one id. So this also makes i64 of ids for kernels that
+//! take no others.
 
 use super::gather::Operands;
 use super::scatter::Scatter;
@@ -53,9 +53,9 @@ struct Ids<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Ids<'_, R> {
-    /// Returns the position of each tuple in the flattened dimensions `shared` and `sizes`: tuple by
-    /// tuple in row-major order, with i64::MAX for padding. The first dimensions of the ids are those
-    /// that the tensor shares.
+    /// Returns the position of each tuple in the flattened dimensions `shared` and `sizes`: tuple
+    /// by tuple in row-major order, with i64::MAX for padding. The first dimensions of the ids are
+    /// those that the tensor shares.
     fn positions(&self, shared: &[usize], sizes: &[usize]) -> Result<GpuStorage<R>> {
         let (last, dtype) = (self.layout.dims().len() - 1, self.storage.dtype());
         let (dims, places) = (&self.layout.dims()[..last], &self.places);
@@ -112,8 +112,8 @@ pub(super) fn places(layout: &Layout) -> Dims {
     places
 }
 
-/// Returns ids along a dimension of `size` as valid i64 ids or padding, in the same shape. Those that
-/// are the same element stay so.
+/// Returns ids along a dimension of `size` as valid i64 ids or padding, in the same shape. Those
+/// that are the same element stay so.
 pub(super) fn widened<R: GpuRuntime>(
     op: &Op,
     size: usize,

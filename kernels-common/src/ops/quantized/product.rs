@@ -49,8 +49,8 @@ pub(super) fn check_ids<R: GpuRuntime>(
 /// are launched.
 ///
 /// # Safety
-/// `ids` must have an id for each row, the first of which is row `first_row` of all, and `fault` must
-/// be a flag of the device.
+/// `ids` must have an id for each row, the first of which is row `first_row` of all, and `fault`
+/// must be a flag of the device.
 unsafe fn group<R: GpuRuntime>(
     device: &GpuDevice<R>,
     product: &QProduct,

@@ -159,6 +159,15 @@ def indexed(dtype):
     yield "gather_last", "16384x4096", lambda: torch.gather(src, 1, ids)
     yield "scatter_last", "16384x4096", lambda: out.scatter_(1, ids, src)
     yield "scatter_add_last", "16384x4096", lambda: out.scatter_add_(1, ids, src)
+    yield "scatter_reduce_amax_last", "16384x4096", lambda: out.scatter_reduce_(1, ids, src, "amax")
+    yield "scatter_reduce_amax_first", "16384x4096", lambda: out.scatter_reduce_(0, ids, src, "amax")
+    pairs = torch.randint(0, 4096, (16 << 20, 2), device="cuda")
+    taken = src[pairs[:, 0], pairs[:, 1]]
+    yield "gather_nd", "16384x4096[16Mi]", lambda: src[pairs[:, 0], pairs[:, 1]]
+    # PyTorch has no scatter_nd: the pairs become positions in the flattened matrix first.
+    yield "scatter_nd_amax", "16384x4096[16Mi]", lambda: out.view(-1).scatter_reduce_(
+        0, pairs[:, 0] * 4096 + pairs[:, 1], taken, "amax"
+    )
 
 
 def kept(dtype):

@@ -3,10 +3,11 @@
 use crate::cpu_storage::through_host;
 use crate::{
     Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Flip, Func, GgmlDType,
-    KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulSide, Op, PackedSrc, Pad, PadMode, PinnedBuffer, Pool2d,
-    Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll, RopeForm, Scalar, Scan, Shape, Sort, TopK, Triangle,
-    UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Flip, Func, GatherNd,
+    GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulSide, Op, PackedSrc, Pad, PadMode,
+    PinnedBuffer, Pool2d, Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll, RopeForm, Scalar, Scan, ScatterNd,
+    ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1159,7 +1160,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The [common errors](Self#common-errors); `IndexOutOfRange`.
     fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
-        Self::apply(&Op::Gather { dim }, &[(self, layout), (ids, ids_layout)])
+        Self::apply(&Op::Gather(Indexing::new(dim)), &[(self, layout), (ids, ids_layout)])
     }
 
     /// Picks whole slices by their positions along a dimension; see [`Op::IndexSelect`]. The ids
@@ -1179,7 +1180,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The [common errors](Self#common-errors); `IndexOutOfRange`.
     fn index_select(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
-        Self::apply(&Op::IndexSelect { dim }, &[(self, layout), (ids, ids_layout)])
+        Self::apply(&Op::IndexSelect(Indexing::new(dim)), &[(self, layout), (ids, ids_layout)])
     }
 
     /// Counts the elements that are not 0, as a u32 of rank 0; see [`Op::CountNonzero`]. Dtypes: all.
@@ -1295,7 +1296,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         dim: usize,
     ) -> Result<()> {
         let inputs = [Src::InPlace, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
-        Self::apply_into(&Op::ScatterSet { dim }, &inputs, self, layout)
+        Self::apply_into(&Op::ScatterSet(Indexing::new(dim)), &inputs, self, layout)
     }
 
     /// Adds to single elements at positions along a dimension, in place and in the order of the
@@ -1325,7 +1326,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         dim: usize,
     ) -> Result<()> {
         let inputs = [Src::InPlace, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
-        Self::apply_into(&Op::ScatterAdd { dim }, &inputs, self, layout)
+        Self::apply_into(&Op::ScatterAdd(Indexing::new(dim)), &inputs, self, layout)
     }
 
     /// Returns a copy of `self` with slices added at positions along a dimension, in the order of
@@ -1354,7 +1355,55 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<Self> {
-        Self::apply(&Op::IndexAdd { dim }, &[(self, layout), (ids, ids_layout), (src, src_layout)])
+        Self::apply(&Op::IndexAdd(Indexing::new(dim)), &[(self, layout), (ids, ids_layout), (src, src_layout)])
+    }
+
+    /// Combines elements with single ones at positions along a dimension, in place and in the order
+    /// of the source; see [`ScatterReduce`]. Dtypes: u8, u32, i32 and i64 for the ids, all for the
+    /// values. [Class](crate::Class): defined for products of floats, otherwise exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
+    fn scatter_reduce(
+        &mut self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        op: ScatterReduce,
+    ) -> Result<()> {
+        let inputs = [Src::InPlace, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
+        Self::apply_into(&Op::ScatterReduce(op), &inputs, self, layout)
+    }
+
+    /// Picks slices by tuples of positions; see [`GatherNd`]. Dtypes: u8, u32, i32 and i64 for the
+    /// ids, all for the values. [Class](crate::Class): moved.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
+    fn gather_nd(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, op: GatherNd) -> Result<Self> {
+        Self::apply(&Op::GatherNd(op), &[(self, layout), (ids, ids_layout)])
+    }
+
+    /// Sets slices at tuples of positions or combines them with what is there, in place and in the
+    /// order of the source; see [`ScatterNd`]. Dtypes: u8, u32, i32 and i64 for the ids, all for
+    /// the values. [Class](crate::Class): moved for [`ScatterOp::Set`](crate::ScatterOp::Set),
+    /// defined for sums and products of floats, otherwise exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
+    fn scatter_nd(
+        &mut self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        op: ScatterNd,
+    ) -> Result<()> {
+        let inputs = [Src::InPlace, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
+        Self::apply_into(&Op::ScatterNd(op), &inputs, self, layout)
     }
 
     /// Computes a 1D convolution; see [`Conv1d`]. Dtypes: f16, bf16, f32, f64.

@@ -215,14 +215,14 @@ impl<R: GpuRuntime> GpuDevice<R> {
         true
     }
 
-    /// Returns a flag for the kernels of an operation whose indices address a dimension of `size`.
-    /// A kernel sets it when it finds an index out of range; the next synchronising call reports
-    /// it.
+    /// Returns a flag for the kernels of an operation whose indices, and the tensor that they
+    /// index, have these shapes. A kernel leaves the first index out of range there; the next
+    /// synchronising call reports it.
     ///
     /// # Errors
     /// Returns the driver's error if the call fails.
-    pub(crate) fn index_faults(&self, op: &Op, size: usize) -> Result<FaultFlag<'_>> {
-        FaultFlag::new(self.faults(), self, op, size)
+    pub(crate) fn index_faults(&self, op: &Op, shapes: [&[usize]; 2]) -> Result<FaultFlag<'_>> {
+        FaultFlag::new(self.faults(), self, op, shapes)
     }
 
     /// Reports the first out-of-range index that kernels found and that was not reported yet. The

@@ -1,7 +1,10 @@
 //! Indexing operations with i64 ids. The bytes count each moved element once.
 
 use super::Rows;
-use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{
+    BackendDevice, BackendStorage, DType, GatherNd, Indexing, Layout, Op, Result, ScatterNd, ScatterOp, ScatterReduce,
+    Src,
+};
 use isobit_kernels::GpuRuntime;
 
 /// Returns `n` ids below `below`, uniformly distributed (SplitMix64; Steele, Lea and Flood, 2014).
@@ -19,6 +22,7 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         slices(rows, dtype)?;
         elements(rows, dtype)?;
+        tuples(rows, dtype)?;
     }
     Ok(())
 }
@@ -36,19 +40,21 @@ fn slices<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
     let (bytes, work) = (some * width * dtype.size_in_bytes(), "32768x4096[16384]");
     let select = Box::new(|| {
         let inputs = [Src::Storage(&*from, table), Src::Storage(ids, list)];
-        BackendStorage::apply_into(&Op::IndexSelect { dim: 0 }, &inputs, a, taken)
+        BackendStorage::apply_into(&Op::IndexSelect(Indexing::new(0)), &inputs, a, taken)
     });
     rows.add("index_select_rows", dtype, work, 2 * bytes, select)?;
     let add = Box::new(|| {
         let inputs = [Src::InPlace, Src::Storage(ids, list), Src::Storage(&*a, taken)];
-        BackendStorage::apply_into(&Op::IndexAdd { dim: 0 }, &inputs, from, table)
+        BackendStorage::apply_into(&Op::IndexAdd(Indexing::new(0)), &inputs, from, table)
     });
     rows.add("index_add_rows", dtype, work, 3 * bytes, add)
 }
 
 /// Moves every element of a row to or from another place in that row.
 fn elements<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
-    if !["gather_last", "scatter_last", "scatter_add_last"].iter().any(|op| rows.wants(op, dtype)) {
+    let names =
+        ["gather_last", "scatter_last", "scatter_add_last", "scatter_reduce_amax_last", "scatter_reduce_amax_first"];
+    if !names.iter().any(|op| rows.wants(op, dtype)) {
         return Ok(());
     }
     let (m, k) = (16_384, 4096);
@@ -58,12 +64,16 @@ fn elements<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
     let (values, id_bytes, work) = (m * k * dtype.size_in_bytes(), m * k * DType::I64.size_in_bytes(), "16384x4096");
     let gather = Box::new(|| {
         let inputs = [Src::Storage(a, l), Src::Storage(ids, l)];
-        BackendStorage::apply_into(&Op::Gather { dim: 1 }, &inputs, b, l)
+        BackendStorage::apply_into(&Op::Gather(Indexing::new(1)), &inputs, b, l)
     });
     rows.add("gather_last", dtype, work, 2 * values + id_bytes, gather)?;
-    for (name, op, moved) in
-        [("scatter_last", Op::ScatterSet { dim: 1 }, 2), ("scatter_add_last", Op::ScatterAdd { dim: 1 }, 3)]
-    {
+    let amax = |dim| Op::ScatterReduce(ScatterReduce::new(ScatterOp::Amax, dim));
+    for (name, op, moved) in [
+        ("scatter_last", Op::ScatterSet(Indexing::new(1)), 2),
+        ("scatter_add_last", Op::ScatterAdd(Indexing::new(1)), 3),
+        ("scatter_reduce_amax_last", amax(1), 3),
+        ("scatter_reduce_amax_first", amax(0), 3),
+    ] {
         let scatter = Box::new(|| {
             let inputs = [Src::InPlace, Src::Storage(ids, l), Src::Storage(a, l)];
             BackendStorage::apply_into(&op, &inputs, b, l)
@@ -71,4 +81,26 @@ fn elements<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
         rows.add(name, dtype, work, moved * values + id_bytes, scatter)?;
     }
     Ok(())
+}
+
+/// Takes single elements of a matrix by pairs of ids, and combines others with them.
+fn tuples<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
+    if !rows.wants("gather_nd", dtype) && !rows.wants("scatter_nd_amax", dtype) {
+        return Ok(());
+    }
+    let (m, k, n) = (16_384, 4096, 16 << 20);
+    let (matrix, pairs, list) = (&Layout::contiguous([m, k]), &Layout::contiguous([n, 2]), &Layout::contiguous(n));
+    let ids = &rows.bench.device.storage_from_slice(&ids(2 * n, k as u64))?;
+    let (from, taken) = (&mut rows.bench.random(m * k, dtype)?, &mut rows.bench.random(n, dtype)?);
+    let (values, id_bytes, work) = (n * dtype.size_in_bytes(), 2 * n * DType::I64.size_in_bytes(), "16384x4096[16Mi]");
+    let gather = Box::new(|| {
+        let inputs = [Src::Storage(&*from, matrix), Src::Storage(ids, pairs)];
+        BackendStorage::apply_into(&Op::GatherNd(GatherNd::new(0)), &inputs, taken, list)
+    });
+    rows.add("gather_nd", dtype, work, 2 * values + id_bytes, gather)?;
+    let scatter = Box::new(|| {
+        let inputs = [Src::InPlace, Src::Storage(ids, pairs), Src::Storage(&*taken, list)];
+        BackendStorage::apply_into(&Op::ScatterNd(ScatterNd::new(ScatterOp::Amax)), &inputs, from, matrix)
+    });
+    rows.add("scatter_nd_amax", dtype, work, 3 * values + id_bytes, scatter)
 }

@@ -8,7 +8,7 @@ use crate::stop::{Lowered, Stop};
 use crate::tensor::{Tensor, broadcast_shape};
 use isobit::{
     AnyDevice, AnyStorage, BackendDevice, BackendStorage, BinaryOp, Cast, CmpOp, DType, Op, Reduce, ReduceOp, Scalar,
-    Shape, UnaryOp,
+    Shape, Src, UnaryOp,
 };
 
 /// The operations of a device.
@@ -107,6 +107,20 @@ impl Ops {
         let shapes: Vec<&Shape> = inputs.iter().map(|x| x.layout().shape()).collect();
         let storage = AnyStorage::apply(op, &operands)?;
         let shape = op.result_shape(&shapes)?.unwrap_or_default();
+        Ok(Tensor::new(storage, shape.dims()))
+    }
+
+    /// Runs an operation whose result may have several dtypes, such as positions, and gives it this
+    /// one.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub fn apply_as(&self, op: &Op, dtype: DType, inputs: &[&Tensor]) -> Lowered<Tensor> {
+        let operands: Vec<_> = inputs.iter().map(|x| Src::Storage(x.storage(), x.layout())).collect();
+        let shapes: Vec<&Shape> = inputs.iter().map(|x| x.layout().shape()).collect();
+        let shape = op.result_shape(&shapes)?.unwrap_or_default();
+        let mut storage = self.device.zeros(&shape, dtype)?;
+        AnyStorage::apply_into(op, &operands, &mut storage, &isobit::Layout::contiguous(shape.dims()))?;
         Ok(Tensor::new(storage, shape.dims()))
     }
 

@@ -101,6 +101,13 @@ pub enum Dist {
         /// Whether one in 16 is out of range.
         wild: bool,
     },
+    /// The same, with ids of signed dtypes that also count from the end: down to minus the limit.
+    IdsFromEnd {
+        /// The limit; 0 gives only padding markers.
+        below: u32,
+        /// Whether one in 16 is out of range.
+        wild: bool,
+    },
     /// Bytes of quantized blocks: random integers, with scales of moderate size and occasionally
     /// one that is tiny, infinite or NaN.
     Blocks {
@@ -254,9 +261,12 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
             _ => uniform(f, 7, rng),
         },
         Dist::Ones => whole(f, false, 1),
-        Dist::Ramp | Dist::Ids { .. } | Dist::Blocks { .. } | Dist::EdgeBlocks { .. } | Dist::LevelTies { .. } => {
-            whole(f, false, i as u64 % 64)
-        }
+        Dist::Ramp
+        | Dist::Ids { .. }
+        | Dist::IdsFromEnd { .. }
+        | Dist::Blocks { .. }
+        | Dist::EdgeBlocks { .. }
+        | Dist::LevelTies { .. } => whole(f, false, i as u64 % 64),
     }
 }
 
@@ -396,6 +406,16 @@ fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
     }
 }
 
+/// Returns an id of a dtype, half of them counted from the end if the dtype is signed.
+fn id_from_end(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
+    let (id, draw) = (id(limit, wild, dtype, rng), below(rng, 32));
+    if !matches!(dtype, DType::I32 | DType::I64) || id >= u64::from(limit) || draw % 2 == 0 {
+        return id;
+    }
+    // Directly before the first one, if it may be.
+    if wild && draw == 1 { u64::from(limit).wrapping_neg().wrapping_sub(1) } else { id.wrapping_sub(limit.into()) }
+}
+
 fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
     let width = 8 * dtype.size_in_bytes() as u32;
     let all = u64::MAX >> (64 - width);
@@ -451,6 +471,7 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
         Dist::Ones => 1,
         Dist::Ramp => i as u64 % 64,
         Dist::Ids { below: limit, wild } => id(limit, wild, dtype, rng),
+        Dist::IdsFromEnd { below: limit, wild } => id_from_end(limit, wild, dtype, rng),
         Dist::Blocks { format } => block_byte(format, i, rng),
         Dist::EdgeBlocks { format } => edge_block_byte(format, i, rng),
         Dist::LevelTies { .. } => r,
@@ -538,6 +559,16 @@ mod tests {
         let ids = Values::Drawn { dist: Dist::Ids { below: 9, wild: true }, seed: 3 }.bits(DType::I64, 1024);
         let low = |&&id: &&u64| id >> 32 != 0 && id >> 63 == 0 && (id as u32) < 9;
         assert!(ids.iter().filter(low).count() > 5);
+    }
+
+    #[test]
+    fn some_ids_count_from_the_end_and_some_from_before_it() {
+        let ids = Values::Drawn { dist: Dist::IdsFromEnd { below: 9, wild: true }, seed: 3 }.bits(DType::I64, 1024);
+        let count = |range: std::ops::Range<i64>| ids.iter().filter(|&&id| range.contains(&(id as i64))).count();
+        assert!(count(-9..0) > 300 && count(0..9) > 300 && count(-10..-9) > 10);
+        let unsigned =
+            Values::Drawn { dist: Dist::IdsFromEnd { below: 9, wild: false }, seed: 3 }.bits(DType::U32, 1024);
+        assert!(unsigned.iter().all(|&id| id < 9 || id == u64::from(u32::MAX)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Variances have corrections, also of more than there are elements, and half of the extremes may
 //! be of no elements.
 
-use super::{Family, Named};
+use super::{Family, Named, of_positions};
 use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
@@ -36,7 +36,14 @@ impl Family for ReduceFamily {
     }
 
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        if function(op).is_arg() {
+            return of_positions();
+        }
         DType::ALL.iter().map(|&d| vec![d, function(op).result_dtype(d)]).collect()
+    }
+
+    fn distinctive(&self, op: &Op) -> &'static [usize] {
+        if function(op).is_arg() { &[0, 1] } else { &[0] }
     }
 
     fn removable_dims(&self, rank: usize) -> usize {

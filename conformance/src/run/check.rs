@@ -188,14 +188,17 @@ fn compared<D: BackendDevice>(
     let compared = match (class, bench.reference) {
         (Class::Vendor, _) => Ok(compare_vendor(case, cell, &on, &first)),
         (_, Reference::Itself) => Ok(Comparison::default()),
-        (_, Reference::Cpu) if agrees && !out_of_range => Ok(Comparison::default()),
+        (_, Reference::Cpu) if agrees && out_of_range.is_none() => Ok(Comparison::default()),
         (_, Reference::Cpu) => reference(case, cell, &on)
             .map_err(|fault| Fault::Error { message: format!("the reference: {fault}") })
             .and_then(|reference| match (reference.out_of_range, out_of_range) {
-                (true, false) => Err(Fault::Error { message: "an index out of range was not reported".into() }),
-                (false, true) => {
+                (Some(_), None) => Err(Fault::Error { message: "an index out of range was not reported".into() }),
+                (None, Some(_)) => {
                     Err(Fault::Error { message: "an index out of range was reported, but there is none".into() })
                 }
+                (Some(wanted), Some(got)) if wanted != got => Err(Fault::Error {
+                    message: format!("an index out of range was reported as `{got}`, not as `{wanted}`"),
+                }),
                 _ => Ok(compare_bits(class, dtype, &on.dst.gather(&reference.bytes), &first)),
             }),
     };

@@ -58,8 +58,8 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
 pub struct Outcome {
     /// The destination's whole buffer.
     pub bytes: Vec<u8>,
-    /// Whether an index out of range was reported; the call has a result nevertheless.
-    pub out_of_range: bool,
+    /// The report of an index out of range, if there is one; the call has a result nevertheless.
+    pub out_of_range: Option<String>,
 }
 
 /// Runs a case on a device.
@@ -88,10 +88,10 @@ pub fn call<D: BackendDevice>(
         };
         let operands: Vec<Src<'_, D::Storage>> = on.inputs.iter().enumerate().map(&mut operand).collect();
         let called = dispatch(case, cell, on, form, &operands, &mut dst).and_then(|()| device.synchronize());
-        let out_of_range = matches!(&called, Err(e) if e.kind() == ErrorKind::IndexOutOfRange);
-        if !out_of_range {
-            called?;
-        }
+        let out_of_range = match called {
+            Err(e) if e.kind() == ErrorKind::IndexOutOfRange => Some(e.message().to_string()),
+            other => other.map(|()| None)?,
+        };
         let mut after = before.clone();
         after[on.dst.range(form)].copy_from_slice(dst.to_cpu_storage()?.as_bytes());
         let mut changed = None;

@@ -5,8 +5,8 @@ use super::case::Case;
 use super::mirror::{Form, Mirror};
 use super::step::Step;
 use isobit_hal::{
-    Affine, BackendDevice, BinaryOp, Cast, CmpOp, DType, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp,
-    Scalar, Scan, Sort, UnaryOp, WithDType, bf16, f16,
+    Affine, BackendDevice, BinaryOp, Cast, CmpOp, DType, Indexing, Layout, Matmul, Numerics, Op, RandUniform, Reduce,
+    ReduceOp, Scalar, Scan, Sort, UnaryOp, WithDType, bf16, f16,
 };
 
 /// The steps that a program may contain.
@@ -222,13 +222,13 @@ fn attempt<B: BackendDevice>(
         D::Sort => (Op::Sort(Sort::ascending()), vec![other(case)?]),
         D::IndexSelect => {
             let ids = Layout::contiguous([form.side]);
-            (Op::IndexSelect { dim: 0 }, vec![other(case)?, of_ids(ids)?])
+            (Op::IndexSelect(Indexing::new(0)), vec![other(case)?, of_ids(ids)?])
         }
         D::ScatterAdd => {
             // Row i goes to the row with the index that id i gives, element by element.
             let ids = Layout::contiguous([form.side, 1]).broadcast_as([form.side, form.side]).ok()?;
             let inputs = vec![(dst, whole.clone()), of_ids(ids)?, other(case)?];
-            (Op::ScatterAdd { dim: 0 }, inputs)
+            (Op::ScatterAdd(Indexing::new(0)), inputs)
         }
     };
     Some(Step { op, inputs, dst, layout, fresh: fresh.then_some(dtype) })

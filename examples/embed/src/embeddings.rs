@@ -4,7 +4,7 @@ use crate::layers::LayerNorm;
 use crate::weights::Loader;
 use crate::{Config, Workspace};
 use anyhow::Result;
-use isobit::{BackendStorage, Layout, Op, Result as DeviceResult};
+use isobit::{BackendStorage, Indexing, Layout, Op, Result as DeviceResult};
 
 /// Embeddings of tokens and of their positions.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl<S: BackendStorage> Embeddings<S> {
         let ([_, hidden], rows) = (self.sizes, w.rows());
         let (table, ids) = (Layout::contiguous(self.sizes), Layout::contiguous(rows));
         let inputs = [(&self.words, &table).into(), (&w.ids, &ids).into()];
-        S::apply_into(&Op::IndexSelect { dim: 0 }, &inputs, &mut w.sum, &Layout::contiguous([rows, hidden]))?;
+        S::apply_into(&Op::IndexSelect(Indexing::new(0)), &inputs, &mut w.sum, &Layout::contiguous([rows, hidden]))?;
 
         let vectors = Layout::contiguous([w.sentences, w.tokens, hidden]);
         let places = Layout::contiguous([w.tokens, hidden]).broadcast_as(vectors.shape())?;

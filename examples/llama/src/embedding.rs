@@ -2,7 +2,7 @@
 
 use crate::Config;
 use crate::session::Step;
-use isobit::{BackendStorage, Layout, Matmul, Op, Reduce, ReduceOp, Result};
+use isobit::{BackendStorage, Indexing, Layout, Matmul, Op, Reduce, ReduceOp, Result};
 
 /// A vector for every token of the vocabulary.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl<S: BackendStorage> Embedding<S> {
     /// Returns the errors of the device.
     pub fn look_up(&self, s: &mut Step<S>, tokens: &S) -> Result<()> {
         let (rows, all) = (Layout::contiguous(s.rows), Layout::contiguous(tokens.len()));
-        let select = Op::IndexSelect { dim: 0 };
+        let select = Op::IndexSelect(Indexing::new(0));
         S::apply_into(&select, &[(tokens, &all).into(), (&s.positions, &rows).into()], &mut s.ids, &rows)?;
         let (table, hidden) =
             (Layout::contiguous([self.vocabulary, self.hidden]), Layout::contiguous([s.rows, self.hidden]));

@@ -4,7 +4,8 @@ use crate::Config;
 use crate::rotation::Rotation;
 use anyhow::{Result, ensure};
 use isobit::{
-    Affine, Attention, BackendDevice, BackendStorage, BinaryOp, DType, Layout, Op, Result as DeviceResult, Src,
+    Affine, Attention, BackendDevice, BackendStorage, BinaryOp, DType, Indexing, Layout, Op, Result as DeviceResult,
+    Src,
 };
 use isobit_examples::memory::{put, read};
 
@@ -220,7 +221,7 @@ impl<S: BackendStorage> Step<S> {
     /// Selects the angles of the positions.
     pub(crate) fn turn(&mut self, by: &Rotation<S>) -> DeviceResult<()> {
         let (rows, tables, half) = (Layout::contiguous(self.rows), &by.layout, by.layout.dims()[1]);
-        let (select, angles) = (Op::IndexSelect { dim: 0 }, Layout::contiguous([self.rows, half]));
+        let (select, angles) = (Op::IndexSelect(Indexing::new(0)), Layout::contiguous([self.rows, half]));
         let positions = (&self.positions, &rows).into();
         S::apply_into(&select, &[(&by.cos, tables).into(), positions], &mut self.cos, &angles)?;
         S::apply_into(&select, &[(&by.sin, tables).into(), positions], &mut self.sin, &angles)

@@ -77,9 +77,10 @@ impl BackendStorage for CpuStorage {
             Op::ScaledDotProductAttention(op) => attention::attention(op, stored, dst, dl),
             Op::Sort(_) | Op::TopK(_) => sort::values(op, stored(0), dst, dl),
             Op::ArgSort(_) | Op::ArgTopK(_) => sort::positions(op, stored(0), dst, dl),
-            Op::Gather { dim } => return indexing::gather(*dim, stored(0), stored(1), dst, dl),
-            Op::IndexSelect { dim } => return indexing::index_select(*dim, stored(0), stored(1), dst, dl),
-            Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
+            Op::Gather(_) | Op::IndexSelect(_) | Op::GatherNd(_) => {
+                return indexing::take(op, stored(0), stored(1), dst, dl);
+            }
+            Op::ScatterSet(_) | Op::ScatterAdd(_) | Op::IndexAdd(_) | Op::ScatterReduce(_) | Op::ScatterNd(_) => {
                 if let to @ Src::Storage(..) = inputs[0] {
                     copy::copy(to, dst, dl);
                 }

@@ -4,7 +4,7 @@
 
 use super::walk::dispatch_size;
 use super::{CpuStorage, fill, indexing, sort};
-use crate::{DType, Dims, Layout, Op, Result, Scalar};
+use crate::{DType, Dims, Indexing, Layout, Op, Result, Scalar};
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
@@ -83,7 +83,7 @@ pub(super) fn compress(dim: usize, src: Input<'_>, mask: Input<'_>, dst: &mut Cp
     let bound = dl.dims()[dim];
     let ids = nonzero_positions(mask).map(|position| position as i64).chain(std::iter::repeat(i64::MAX));
     let ids = CpuStorage::from(ids.take(bound).collect::<Vec<_>>());
-    indexing::index_select(dim, src, (&ids, &Layout::contiguous(bound)), dst, dl)
+    indexing::take(&Op::IndexSelect(Indexing::new(dim)), src, (&ids, &Layout::contiguous(bound)), dst, dl)
 }
 
 /// `count_unique`, `unique`, `unique_inverse`, `unique_counts` and `unique_first`.

@@ -1,6 +1,6 @@
 //! The numerics class of each operation: what is promised about the bits of its results.
 
-use super::{BinaryOp, Op, QActivations, ReduceOp, ScanOp, UnaryOp};
+use super::{BinaryOp, Op, QActivations, ReduceOp, ScanOp, ScatterOp, UnaryOp};
 use crate::{DType, Numerics};
 
 /// What determines the result of an operation, and so what is promised about its bits.
@@ -121,9 +121,9 @@ impl Op {
             | Op::Triangle(_)
             | Op::Sort(_)
             | Op::TopK(_)
-            | Op::Gather { .. }
-            | Op::IndexSelect { .. }
-            | Op::ScatterSet { .. }
+            | Op::Gather(_)
+            | Op::IndexSelect(_)
+            | Op::GatherNd(_)
             | Op::MaskedSelect { .. }
             | Op::Compress { .. }
             | Op::Unique { .. }
@@ -172,7 +172,13 @@ impl Op {
                 ScanOp::Sum | ScanOp::Prod => defined_if(float),
                 ScanOp::Min | ScanOp::Max => Class::Exact,
             },
-            Op::ScatterAdd { .. } | Op::IndexAdd { .. } => defined_if(float),
+            Op::ScatterSet(_) | Op::ScatterAdd(_) | Op::IndexAdd(_) | Op::ScatterReduce(_) | Op::ScatterNd(_) => {
+                match self.scatter_op() {
+                    Some(ScatterOp::Add | ScatterOp::Prod) => defined_if(float),
+                    Some(ScatterOp::Amin | ScatterOp::Amax) => Class::Exact,
+                    Some(ScatterOp::Set) | None => Class::Moved,
+                }
+            }
             Op::Powf(_)
             | Op::Elu(_)
             | Op::Celu(_)

@@ -1,7 +1,7 @@
 //! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
-use super::{Attention, Op, Pad, PadMode};
+use super::{Attention, Op, Pad, PadMode, ScatterOp};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The number of operands of an operation (including the destination), a description of the dtypes
@@ -63,6 +63,12 @@ fn combined_floats(operands: usize, ds: &[DType]) -> DtypeRule {
 /// Values that an operation combines into a result of another dtype.
 fn combined_to(result: DType, what: &'static str, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(2, what, matches!(ds, [src, dst] if !src.is_elementwise() && *dst == result))
+}
+
+/// Elements that an operation compares, whose positions are the result.
+fn combined_positions(ds: &[DType]) -> DtypeRule {
+    let holds = matches!(ds, [src, DType::U32 | DType::I64] if !src.is_elementwise());
+    DtypeRule::new(2, "any dtype but u16, u64 and f8e5m2, and a destination of u32 or i64", holds)
 }
 
 fn ints(operands: usize, ds: &[DType]) -> DtypeRule {
@@ -147,9 +153,7 @@ impl Op {
                 let holds = matches!(ds, [cond, values @ ..] if is_condition(*cond) && equal(values));
                 DtypeRule::new(4, "a condition of u8, u32 or i64 and values of one dtype", holds)
             }
-            Op::Reduce(r) if r.op.is_arg() => {
-                combined_to(DType::U32, "any dtype but u16, u64 and f8e5m2, and a u32 destination", ds)
-            }
+            Op::Reduce(r) if r.op.is_arg() => combined_positions(ds),
             Op::Reduce(r) if r.op.is_logical() => {
                 combined_to(DType::U8, "any dtype but u16, u64 and f8e5m2, and a u8 destination", ds)
             }
@@ -167,13 +171,13 @@ impl Op {
                 let holds = matches!(ds, [src, mask, dst] if src == dst && is_condition(*mask));
                 DtypeRule::new(3, "a mask of u8, u32 or i64 and values of one dtype", holds)
             }
-            Op::Gather { .. } | Op::IndexSelect { .. } => {
+            Op::Gather(_) | Op::IndexSelect(_) | Op::GatherNd(_) => {
                 let holds = matches!(ds, [src, ids, dst] if src == dst && is_id(*ids));
                 DtypeRule::new(3, "ids of u8, u32, i32 or i64 and values of one dtype", holds)
             }
-            Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
+            Op::ScatterSet(_) | Op::ScatterAdd(_) | Op::IndexAdd(_) | Op::ScatterReduce(_) | Op::ScatterNd(_) => {
                 let holds = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_id(*ids));
-                if matches!(self, Op::ScatterSet { .. }) {
+                if self.scatter_op() == Some(ScatterOp::Set) {
                     return DtypeRule::new(4, "ids of u8, u32, i32 or i64 and values of one dtype", holds);
                 }
                 let what = "ids of u8, u32, i32 or i64 and values of one dtype other than u16, u64 and f8e5m2";

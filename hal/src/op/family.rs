@@ -6,9 +6,10 @@
 
 use super::{
     Activation, Affine, Attention, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Elu, Flip, GgmlDType, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf, Predicate, QActivations,
-    QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, Sort, TopK, Triangle,
-    UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    ConvTranspose2d, Elu, Flip, GatherNd, GgmlDType, Indexing, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf,
+    Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp,
+    ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d,
+    UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -141,13 +142,16 @@ impl Family {
                 let (sort, top) = (Sort::ascending(), TopK::largest(1));
                 vec![Op::Sort(sort), Op::ArgSort(sort), Op::TopK(top), Op::ArgTopK(top)]
             }
-            Family::Indexing => vec![
-                Op::Gather { dim: 0 },
-                Op::IndexSelect { dim: 0 },
-                Op::ScatterSet { dim: 0 },
-                Op::ScatterAdd { dim: 0 },
-                Op::IndexAdd { dim: 0 },
-            ],
+            Family::Indexing => {
+                let first = Indexing::new(0);
+                let mut ops = vec![Op::Gather(first), Op::IndexSelect(first), Op::ScatterSet(first)];
+                ops.extend([Op::ScatterAdd(first), Op::IndexAdd(first)]);
+                let reduced = [ScatterOp::Prod, ScatterOp::Amin, ScatterOp::Amax];
+                ops.extend(reduced.map(|op| Op::ScatterReduce(ScatterReduce::new(op, 0))));
+                ops.push(Op::GatherNd(GatherNd::new(0)));
+                ops.extend(ScatterOp::ALL.iter().map(|&op| Op::ScatterNd(ScatterNd::new(op))));
+                ops
+            }
             Family::Compact => vec![
                 Op::CountNonzero,
                 Op::Nonzero { bound: 1 },
@@ -223,11 +227,10 @@ impl Op {
             Op::Rope(_) => Family::Rope,
             Op::ScaledDotProductAttention(_) => Family::Attention,
             Op::Sort(_) | Op::ArgSort(_) | Op::TopK(_) | Op::ArgTopK(_) => Family::Sort,
-            Op::Gather { .. }
-            | Op::IndexSelect { .. }
-            | Op::ScatterSet { .. }
-            | Op::ScatterAdd { .. }
-            | Op::IndexAdd { .. } => Family::Indexing,
+            Op::Gather(_) | Op::IndexSelect(_) | Op::ScatterSet(_) | Op::ScatterAdd(_) | Op::IndexAdd(_) => {
+                Family::Indexing
+            }
+            Op::ScatterReduce(_) | Op::GatherNd(_) | Op::ScatterNd(_) => Family::Indexing,
             Op::CountNonzero
             | Op::Nonzero { .. }
             | Op::MaskedSelect { .. }

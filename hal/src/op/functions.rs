@@ -293,11 +293,13 @@ named_ops! {
         /// Maximum, with the rules of [`BinaryOp::Maximum`]. An error for zero elements, unless the
         /// call [asks for an extreme](crate::Reduce::with_empty_extremes).
         Max "max"
-        /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
-        /// first smallest element if there is no NaN. An error for zero elements.
+        /// Index, in row-major order of the reduced dimensions, of the first NaN, or of the first
+        /// smallest element if there is no NaN. u32, or i64 if the destination is i64. An error for
+        /// zero elements.
         ArgMin "argmin"
-        /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
-        /// first largest element if there is no NaN. An error for zero elements.
+        /// Index, in row-major order of the reduced dimensions, of the first NaN, or of the first
+        /// largest element if there is no NaN. u32, or i64 if the destination is i64. An error for
+        /// zero elements.
         ArgMax "argmax"
         /// log(sum of e^x), computed as m + log(sum of e^(x - m)) with m the maximum, so that no
         /// power overflows. *Floats.* -infinity for zero elements, -448 in f8e4m3.
@@ -346,6 +348,38 @@ named_ops! {
         /// Maxima, with the rules of [`BinaryOp::Maximum`]. The least value of the dtype for no
         /// elements: -infinity for floats, -448 for f8e4m3.
         Max "cummax"
+    }
+}
+
+named_ops! {
+    /// What a scatter does with an element of the source and the one at its position; see
+    /// [`ScatterReduce`](crate::ScatterReduce) and [`ScatterNd`](crate::ScatterNd). All dtypes.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, ScatterNd, ScatterOp};
+    /// let ids = CpuDevice.storage_from_slice(&[0u32, 0])?;
+    /// let src = CpuDevice.storage_from_slice(&[3i32, 5])?;
+    /// let (one, two, pair) = (Layout::contiguous(1), Layout::contiguous(2), Layout::contiguous((2, 1)));
+    /// let mut results = vec![];
+    /// for &op in ScatterOp::ALL {
+    ///     let mut x = CpuDevice.storage_from_slice(&[4i32])?;
+    ///     x.scatter_nd(&one, &ids, &pair, &src, &two, ScatterNd::new(op))?;
+    ///     results.extend(x.to_vec::<i32>()?);
+    /// }
+    /// assert_eq!(results, [5, 12, 60, 3, 5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ScatterOp {
+        /// Sets the element; the last one in row-major order of the source wins.
+        Set "set"
+        /// Adds, in the compute type; integers wrap.
+        Add "add"
+        /// Multiplies, in the compute type; integers wrap.
+        Prod "prod"
+        /// The minimum, with the rules of [`BinaryOp::Minimum`].
+        Amin "amin"
+        /// The maximum, with the rules of [`BinaryOp::Maximum`].
+        Amax "amax"
     }
 }
 
@@ -411,7 +445,7 @@ impl Predicate {
 }
 
 impl ReduceOp {
-    /// Whether the result is a u32 index.
+    /// Whether the result is an index: u32, or i64 if the destination is i64.
     pub const fn is_arg(self) -> bool {
         matches!(self, ReduceOp::ArgMin | ReduceOp::ArgMax)
     }
@@ -431,7 +465,7 @@ impl ReduceOp {
         (dtype.is_float() || !self.is_float_only()) && !dtype.is_elementwise()
     }
 
-    /// Returns the dtype of the result for elements of a dtype.
+    /// Returns the dtype of the result of the allocating forms for elements of a dtype.
     pub const fn result_dtype(self, dtype: DType) -> DType {
         if self.is_arg() {
             DType::U32

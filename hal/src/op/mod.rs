@@ -8,6 +8,7 @@ mod dtypes;
 mod family;
 mod functions;
 mod index_map;
+mod indexing;
 mod params;
 mod quantized;
 mod random;
@@ -20,8 +21,9 @@ pub use attention::Attention;
 pub use class::Class;
 pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
 pub use family::Family;
-pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, UnaryOp};
+pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, ScatterOp, UnaryOp};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
+pub use indexing::{GatherNd, Indexing, ScatterNd, ScatterReduce};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{RandNormal, RandUniform};
@@ -138,7 +140,8 @@ pub enum Op {
     /// ```
     WhereCond,
     /// [`BackendStorage::reduce_into`](crate::BackendStorage::reduce_into). Dtypes: `[src, dst]`,
-    /// equal, except that dst is u32 for `ArgMin` and `ArgMax`, and u8 for `Any` and `All`.
+    /// equal, except that dst is u32 (that of the allocating forms) or i64 for `ArgMin` and
+    /// `ArgMax`, and u8 for `Any` and `All`.
     Reduce(Reduce),
     /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs,
     /// dst]`, equal floats.
@@ -253,8 +256,8 @@ pub enum Op {
     /// dst]`, dst u32 (that of the allocating forms) or i64.
     ArgTopK(TopK),
     /// `dst[i][j] = src[ids[i][j]][j]` for dimension 0; the other dimensions work the same way.
-    /// `ids` has the result's shape. All dtypes; ids u8, u32, i32 or i64. Dtypes: `[src, ids,
-    /// dst]`, src and dst equal.
+    /// `ids` has the result's shape; see [`Indexing`]. All dtypes; ids u8, u32, i32 or i64. Dtypes:
+    /// `[src, ids, dst]`, src and dst equal.
     ///
     /// An id equal to the maximum of u32, i32 or i64 is padding: the element becomes 0. An id that
     /// is out of range also gives 0, and is reported as
@@ -268,10 +271,7 @@ pub enum Op {
     /// assert_eq!(x.gather(&l, &ids, &l, 1)?.to_vec::<f32>()?, [2.0, 1.0, 3.0, 0.0]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
-    Gather {
-        /// The dimension that ids index.
-        dim: usize,
-    },
+    Gather(Indexing),
     /// `dst[i][j] = src[ids[i]][j]` for dimension 0; the other dimensions work the same way. `ids`
     /// has one dimension. All dtypes; ids u8, u32, i32 or i64, with the padding of
     /// [`Gather`](Self::Gather). Dtypes: `[src, ids, dst]`, src and dst equal.
@@ -284,10 +284,7 @@ pub enum Op {
     /// assert_eq!(y.to_vec::<f32>()?, [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
-    IndexSelect {
-        /// The dimension that ids index.
-        dim: usize,
-    },
+    IndexSelect(Indexing),
     /// A copy of the first input in which `dst[ids[i][j]][j] = src[i][j]` for dimension 0; the
     /// other dimensions work the same way. If ids repeat, the last element in row-major order of
     /// `src` wins. The first input may be the destination. Elements whose id is padding (see
@@ -304,10 +301,7 @@ pub enum Op {
     /// assert_eq!(x.to_vec::<i32>()?, [3, 7, 2]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
-    ScatterSet {
-        /// The dimension that ids index.
-        dim: usize,
-    },
+    ScatterSet(Indexing),
     /// Like [`ScatterSet`](Self::ScatterSet), but adds: in the compute type, in row-major order of
     /// `src`, rounded once at the end. Dtypes: `[self, ids, src, dst]`, all but ids equal.
     ///
@@ -321,10 +315,7 @@ pub enum Op {
     /// assert_eq!(x.to_vec::<i32>()?, [3, 7, 3]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
-    ScatterAdd {
-        /// The dimension that ids index.
-        dim: usize,
-    },
+    ScatterAdd(Indexing),
     /// Like [`ScatterAdd`](Self::ScatterAdd) with ids of one dimension: `dst[ids[i]][j] +=
     /// src[i][j]` for dimension 0; the other dimensions work the same way. Dtypes: `[self, ids,
     /// src, dst]`, all but ids equal.
@@ -339,10 +330,17 @@ pub enum Op {
     /// assert_eq!(y.to_vec::<i32>()?, [5, 0, 4, 6]);
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
-    IndexAdd {
-        /// The dimension that ids index.
-        dim: usize,
-    },
+    IndexAdd(Indexing),
+    /// Like [`ScatterAdd`](Self::ScatterAdd), with another way to combine two elements; see
+    /// [`ScatterReduce`]. Dtypes: `[self, ids, src, dst]`, all but ids equal.
+    ScatterReduce(ScatterReduce),
+    /// Takes slices at positions that tuples of ids give; see [`GatherNd`]. All dtypes; ids u8,
+    /// u32, i32 or i64. Dtypes: `[src, ids, dst]`, src and dst equal.
+    GatherNd(GatherNd),
+    /// A copy of the first input with slices written to positions that tuples of ids give, or
+    /// combined with what is there; see [`ScatterNd`]. The first input may be the destination. All
+    /// dtypes; ids u8, u32, i32 or i64. Dtypes: `[self, ids, src, dst]`, all but ids equal.
+    ScatterNd(ScatterNd),
     /// How many elements are not 0: the count that [`Nonzero`](Self::Nonzero) needs, and that of a
     /// mask. NaN is not 0; zeros of both signs are. The result has rank 0. All dtypes. Dtypes:
     /// `[src, dst]`, dst u32 (that of the allocating forms) or i64.
@@ -566,11 +564,26 @@ impl Op {
             Op::ArgSort(_) => "argsort",
             Op::TopK(_) => "topk",
             Op::ArgTopK(_) => "argtopk",
-            Op::Gather { .. } => "gather",
-            Op::IndexSelect { .. } => "index_select",
-            Op::ScatterSet { .. } => "scatter_set",
-            Op::ScatterAdd { .. } => "scatter_add_set",
-            Op::IndexAdd { .. } => "index_add",
+            Op::Gather(_) => "gather",
+            Op::IndexSelect(_) => "index_select",
+            Op::ScatterSet(_) => "scatter_set",
+            Op::ScatterAdd(_) => "scatter_add_set",
+            Op::IndexAdd(_) => "index_add",
+            Op::ScatterReduce(p) => match p.op {
+                ScatterOp::Set => "scatter_set",
+                ScatterOp::Add => "scatter_add_set",
+                ScatterOp::Prod => "scatter_reduce_prod",
+                ScatterOp::Amin => "scatter_reduce_amin",
+                ScatterOp::Amax => "scatter_reduce_amax",
+            },
+            Op::GatherNd(_) => "gather_nd",
+            Op::ScatterNd(p) => match p.op {
+                ScatterOp::Set => "scatter_nd",
+                ScatterOp::Add => "scatter_nd_add",
+                ScatterOp::Prod => "scatter_nd_prod",
+                ScatterOp::Amin => "scatter_nd_amin",
+                ScatterOp::Amax => "scatter_nd_amax",
+            },
             Op::CountNonzero => "count_nonzero",
             Op::Nonzero { .. } => "nonzero",
             Op::MaskedSelect { .. } => "masked_select",
@@ -653,8 +666,7 @@ impl Op {
             | Op::Clamp(_)
             | Op::Triangle(_)
             | Op::AddActivation(_) => true,
-            Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => input == 0,
-            _ => false,
+            _ => self.scatter_op().is_some() && input == 0,
         }
     }
 

@@ -26,7 +26,7 @@ fn dtypes_are_judged_as_the_documentation_says() {
             let combines = !matches!(a, U16 | U64 | F8E5M2);
             assert_eq!(two(reduce(ReduceOp::Sum)), a == b && combines);
             assert_eq!(two(reduce(ReduceOp::Mean)), a == b && a.is_float() && combines);
-            assert_eq!(two(reduce(ReduceOp::ArgMin)), b == U32 && combines);
+            assert_eq!(two(reduce(ReduceOp::ArgMin)), (b == U32 || b == I64) && combines);
             assert_eq!(two(reduce(ReduceOp::L1Norm)), a == b && combines);
             assert_eq!(two(reduce(ReduceOp::MaxNorm)), a == b && combines);
             assert_eq!(two(reduce(ReduceOp::Any)), b == U8 && combines);
@@ -61,7 +61,7 @@ fn some_dtypes_are_not_combined() {
     let combines = |op: &Op| match op.family() {
         Family::Fill | Family::Copy | Family::Cast | Family::Affine | Family::Unary | Family::Binary => false,
         Family::Compare | Family::Select | Family::Triangle | Family::Sort | Family::IndexMap => false,
-        Family::Indexing => matches!(op, Op::ScatterAdd { .. } | Op::IndexAdd { .. }),
+        Family::Indexing => op.scatter_op().is_some_and(|op| op != ScatterOp::Set),
         Family::Upsample => matches!(op, Op::UpsampleBilinear2d(_)),
         _ => true,
     };

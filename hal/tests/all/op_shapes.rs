@@ -64,16 +64,37 @@ fn windows_have_pytorchs_shapes() {
 
 #[test]
 fn ids_must_suit_what_they_count_in() {
-    let gather = Op::Gather { dim: 1 };
+    let gather = Op::Gather(Indexing::new(1));
     assert_eq!(shape(gather.clone(), &[&[4, 5], &[3, 9]]).unwrap(), [3, 9]);
     refused(gather.clone(), &[&[4, 5], &[5, 1]], ErrorKind::ShapeMismatch, "only in dimension 1");
     refused(gather, &[&[4], &[3]], ErrorKind::InvalidArgument, "dimension 1");
-    assert_eq!(shape(Op::IndexSelect { dim: 0 }, &[&[4, 5], &[9]]).unwrap(), [9, 5]);
-    refused(Op::IndexSelect { dim: 0 }, &[&[4, 5], &[9, 1]], ErrorKind::ShapeMismatch, "rank 1");
-    assert_eq!(shape(Op::ScatterAdd { dim: 0 }, &[&[4, 5], &[9, 2], &[9, 2]]).unwrap(), [4, 5]);
-    refused(Op::ScatterSet { dim: 0 }, &[&[4, 5], &[9, 2], &[9, 3]], ErrorKind::ShapeMismatch, "different shapes");
-    assert_eq!(shape(Op::IndexAdd { dim: 1 }, &[&[4, 5], &[9], &[4, 9]]).unwrap(), [4, 5]);
-    refused(Op::IndexAdd { dim: 1 }, &[&[4, 5], &[9], &[4, 8]], ErrorKind::ShapeMismatch, "9");
+    assert_eq!(shape(Op::IndexSelect(Indexing::new(0)), &[&[4, 5], &[9]]).unwrap(), [9, 5]);
+    refused(Op::IndexSelect(Indexing::new(0)), &[&[4, 5], &[9, 1]], ErrorKind::ShapeMismatch, "rank 1");
+    assert_eq!(shape(Op::ScatterAdd(Indexing::new(0)), &[&[4, 5], &[9, 2], &[9, 2]]).unwrap(), [4, 5]);
+    refused(
+        Op::ScatterSet(Indexing::new(0)),
+        &[&[4, 5], &[9, 2], &[9, 3]],
+        ErrorKind::ShapeMismatch,
+        "different shapes",
+    );
+    assert_eq!(shape(Op::IndexAdd(Indexing::new(1)), &[&[4, 5], &[9], &[4, 9]]).unwrap(), [4, 5]);
+    refused(Op::IndexAdd(Indexing::new(1)), &[&[4, 5], &[9], &[4, 8]], ErrorKind::ShapeMismatch, "9");
+    let reduce = Op::ScatterReduce(ScatterReduce::new(ScatterOp::Amax, 0));
+    assert_eq!(shape(reduce.clone(), &[&[4, 5], &[9, 2], &[9, 2]]).unwrap(), [4, 5]);
+    refused(reduce, &[&[4, 5], &[9, 2], &[9, 3]], ErrorKind::ShapeMismatch, "different shapes");
+    let tuples = |shared| Op::GatherNd(GatherNd::new(shared));
+    assert_eq!(shape(tuples(0), &[&[4, 5, 6], &[9, 8, 2]]).unwrap(), [9, 8, 6]);
+    assert_eq!(shape(tuples(1), &[&[4, 5, 6], &[4, 8, 1]]).unwrap(), [4, 8, 6]);
+    assert_eq!(shape(tuples(0), &[&[4, 5], &[9, 0]]).unwrap(), [9, 4, 5]);
+    refused(tuples(1), &[&[4, 5, 6], &[3, 8, 1]], ErrorKind::ShapeMismatch, "first 1 dimensions");
+    refused(tuples(0), &[&[4, 5], &[9, 3]], ErrorKind::ShapeMismatch, "tuples of 3 ids");
+    refused(tuples(2), &[&[4, 5], &[4, 1]], ErrorKind::ShapeMismatch, "after 2 shared dimensions");
+    refused(tuples(usize::MAX), &[&[4, 5], &[4, 1]], ErrorKind::ShapeMismatch, "shared dimensions");
+    refused(tuples(0), &[&[4, 5], &[]], ErrorKind::ShapeMismatch, "rank 0");
+    refused(tuples(0), &[&[1 << 40, 1 << 40], &[1, 2]], ErrorKind::InvalidArgument, "more positions");
+    let put = Op::ScatterNd(ScatterNd::new(ScatterOp::Add));
+    assert_eq!(shape(put.clone(), &[&[4, 5], &[9, 1], &[9, 5]]).unwrap(), [4, 5]);
+    refused(put, &[&[4, 5], &[9, 1], &[9, 4]], ErrorKind::ShapeMismatch, "take a source of [9, 5]");
 }
 
 #[test]

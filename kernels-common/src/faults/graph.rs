@@ -5,7 +5,7 @@ use super::{CHUNK_BYTES, FLAGS, Flags, IndexFaults, Indexing};
 use crate::device::GpuDevice;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
-use isobit_hal::{Error, Op, Result, StreamId};
+use isobit_hal::{Error, Result, StreamId};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
@@ -73,8 +73,7 @@ impl IndexFaults {
         &self,
         device: &GpuDevice<R>,
         faults: &OnceLock<GraphFaults>,
-        op: &Op,
-        size: usize,
+        indexing: Indexing,
     ) -> Result<DevicePtr> {
         let state = &mut *self.0.lock();
         let mut is_new = false;
@@ -93,7 +92,7 @@ impl IndexFaults {
             let chunk = state.spare.pop().map_or_else(|| device.runtime().alloc(CHUNK_BYTES), Ok)?;
             flags.chunks.push(chunk);
         }
-        flags.given.push(Indexing { op: op.clone(), size, found: false });
+        flags.given.push(indexing);
         Ok(flags.at(i))
     }
 

@@ -1,8 +1,8 @@
 //! Indices out of range: kernels detect them while they run, and the device reports them at its
 //! next synchronising call.
 //!
-//! Each operation with indices has its own flag in device memory, which a kernel sets when it finds
-//! an index out of range. The host remembers which operation each flag stands for. So no error
+//! Each operation with indices has its own flag in device memory, in which a kernel leaves the
+//! first index out of range. The host remembers which operation each flag stands for. So no error
 //! overwrites another, and the flags are read only if an operation with indices ran since the last
 //! read.
 
@@ -13,24 +13,47 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use crate::sync::Mutex;
 use graph::OfGraph;
-use isobit_hal::{Error, ErrorKind, Op, Result};
+use isobit_hal::{Dims, Error, Op, Result};
 use std::collections::VecDeque;
 
 pub(crate) use graph::GraphFaults;
 
-/// The number of flags, each a u32, in a chunk of memory. Eager operations use one chunk; its flags
-/// are taken in turn and read when all are taken.
+/// The number of flags in a chunk of memory; must match `FAULT_FLAGS` of ids.cuh. Eager operations
+/// use one chunk; its flags are taken in turn and read when all are taken.
 const FLAGS: usize = 1024;
-const FLAG_BYTES: usize = size_of::<u32>();
-const CHUNK_BYTES: usize = FLAGS * FLAG_BYTES;
+/// The words of a flag. The first words of all flags come first, then the second ones, and so on:
+/// if nothing is wrong, only the first ones are read.
+const PARTS: usize = 3;
+const WORD_BYTES: usize = size_of::<u64>();
+const PART_BYTES: usize = FLAGS * WORD_BYTES;
+const CHUNK_BYTES: usize = PARTS * PART_BYTES;
+/// The bits of an index in each word, behind the distance of its place from the last one.
+const PART_BITS: u32 = 24;
+const PLACES: u64 = 1 << (64 - PART_BITS);
 
-/// An operation with indices and the size of the dimension that they address.
+/// An operation with indices, and the shapes of these and of the tensor that they index.
 #[derive(Debug)]
 struct Indexing {
     op: Op,
-    size: usize,
+    ids: Dims,
+    tensor: Dims,
     /// The fault was reported while other streams were still running, so the flag is still set.
     found: bool,
+}
+
+impl Indexing {
+    fn new(op: &Op, [ids, tensor]: [&[usize]; 2]) -> Self {
+        Self { op: op.clone(), ids: ids.into(), tensor: tensor.into(), found: false }
+    }
+}
+
+/// Returns the index that the words of a flag stand for, and its place; `None` if a kernel has
+/// written some of the words only.
+fn decode(words: [u64; PARTS]) -> Option<(i64, usize)> {
+    let place = |word: u64| PLACES - 1 - (word >> PART_BITS);
+    let part = |word: u64, i: u32| (word & ((1 << PART_BITS) - 1)) << (i * PART_BITS);
+    let id = words.iter().zip(0..).fold(0, |id, (&word, i)| id | part(word, i));
+    words.iter().all(|&word| place(word) == place(words[0])).then(|| (id as i64, place(words[0]) as usize))
 }
 
 /// Flags in device memory, and the operation that each was last given to.
@@ -42,7 +65,7 @@ struct Flags {
 
 impl Flags {
     fn at(&self, i: usize) -> DevicePtr {
-        DevicePtr(self.chunks[i / FLAGS].0 + (i % FLAGS * FLAG_BYTES) as u64)
+        DevicePtr(self.chunks[i / FLAGS].0 + (i % FLAGS * WORD_BYTES) as u64)
     }
 
     /// Sets all flags to 0, in stream order.
@@ -62,29 +85,33 @@ impl Flags {
         found: &mut VecDeque<Error>,
     ) -> Result<bool> {
         let runtime = device.runtime();
-        let mut bytes = vec![0; self.chunks.len() * CHUNK_BYTES];
-        for (&chunk, bytes) in self.chunks.iter().zip(bytes.chunks_exact_mut(CHUNK_BYTES)) {
-            // SAFETY: `bytes` is not longer than a chunk.
-            unsafe { runtime.copy_to_host(stream, bytes, chunk)? };
+        let mut firsts = vec![0; self.chunks.len() * PART_BYTES];
+        for (&chunk, firsts) in self.chunks.iter().zip(firsts.chunks_exact_mut(PART_BYTES)) {
+            // SAFETY: the first words are not longer than a chunk.
+            unsafe { runtime.copy_to_host(stream, firsts, chunk)? };
         }
         let mut cleared = false;
         for i in (first..self.given.len()).chain(0..first) {
-            if bytes[i * FLAG_BYTES..][..FLAG_BYTES] == [0; FLAG_BYTES] {
+            if firsts[i * WORD_BYTES..][..WORD_BYTES] == [0; WORD_BYTES] {
                 continue;
             }
-            if over {
-                cleared = true;
-                // SAFETY: `at(i)` is one of the flags.
-                unsafe { runtime.set_bytes(stream, self.at(i), 0, FLAG_BYTES)? };
+            let (mut words, at) = ([[0; WORD_BYTES]; PARTS], self.at(i));
+            for (word, part) in words.iter_mut().zip(0..) {
+                let from = DevicePtr(at.0 + part * PART_BYTES as u64);
+                // SAFETY: these are the words of a flag.
+                unsafe {
+                    runtime.copy_to_host(stream, word, from)?;
+                    if over {
+                        runtime.set_bytes(stream, from, 0, WORD_BYTES)?;
+                    }
+                }
             }
-            let Indexing { op, size, found: known } = &mut self.given[i];
+            cleared |= over;
+            // A flag that is being written is read again when its kernel is done.
+            let Some((id, place)) = decode(words.map(u64::from_le_bytes)) else { continue };
+            let Indexing { op, ids, tensor, found: known } = &mut self.given[i];
             if !std::mem::replace(known, !over) {
-                let message = format!(
-                    "{op}: an id is out of range for a dimension of size {size}; its element was skipped. \
-                     u32::MAX, i32::MAX and i64::MAX mark elements that are skipped without an error"
-                );
-                let error = Error::new(ErrorKind::IndexOutOfRange, message).with_op(op);
-                found.push_back(error.with_device(device.location_of()));
+                found.push_back(op.id_out_of_range(id, place, ids, tensor).with_device(device.location_of()));
             }
         }
         Ok(cleared)
@@ -137,12 +164,12 @@ impl State {
 pub(crate) struct IndexFaults(Mutex<State>);
 
 impl IndexFaults {
-    /// Returns a flag for an operation whose indices address a dimension of `size`, and which runs
-    /// next on this thread's stream. The stream is not being captured.
+    /// Returns a flag for an operation whose indices and the tensor that they index have these
+    /// shapes, and which runs next on this thread's stream. The stream is not being captured.
     ///
     /// # Errors
     /// Returns the driver's error if the call fails.
-    pub(crate) fn flag<R: GpuRuntime>(&self, device: &GpuDevice<R>, op: &Op, size: usize) -> Result<DevicePtr> {
+    fn flag<R: GpuRuntime>(&self, device: &GpuDevice<R>, indexing: Indexing) -> Result<DevicePtr> {
         let (mut state, stream) = (self.0.lock(), device.stream());
         if state.flags.chunks.is_empty() {
             let chunk = device.runtime().alloc(CHUNK_BYTES)?;
@@ -156,7 +183,7 @@ impl IndexFaults {
             device.wait_all()?;
             state.read(device, &stream, true)?;
         }
-        let (i, indexing) = (state.next, Indexing { op: op.clone(), size, found: false });
+        let i = state.next;
         match state.flags.given.get_mut(i) {
             Some(given) => *given = indexing,
             None => state.flags.given.push(indexing),
@@ -202,7 +229,7 @@ impl IndexFaults {
 }
 
 /// The flag of one operation, held while its kernels are launched. They receive [`ptr`](Self::ptr)
-/// as a `u32 *` for `report_fault` of `device_lib/ids.cuh`.
+/// as a `u64 *` for `report_fault` of `device_lib/ids.cuh`.
 pub(crate) struct FaultFlag<'a> {
     /// `None` for a flag of a graph, which is set by the graph's replays.
     faults: Option<&'a IndexFaults>,
@@ -218,11 +245,12 @@ impl<'a> FaultFlag<'a> {
         faults: &'a IndexFaults,
         device: &GpuDevice<R>,
         op: &Op,
-        size: usize,
+        shapes: [&[usize]; 2],
     ) -> Result<Self> {
+        let indexing = Indexing::new(op, shapes);
         match device.stream().capture() {
-            None => Ok(Self { faults: Some(faults), ptr: faults.flag(device, op, size)? }),
-            Some(capture) => Ok(Self { faults: None, ptr: faults.flag_of_graph(device, capture.faults(), op, size)? }),
+            None => Ok(Self { faults: Some(faults), ptr: faults.flag(device, indexing)? }),
+            Some(capture) => Ok(Self { faults: None, ptr: faults.flag_of_graph(device, capture.faults(), indexing)? }),
         }
     }
 

@@ -273,6 +273,12 @@ sizes! {
     /// The most blocks of a launch that hold lines, so that threads stay below 2^32.
     GATHER_BLOCKS = Size::adjusted("gather.blocks", (1 << 24) - 1, 1);
 
+    /// The most tuples of ids in one launch: with the last block's overhang, indices stay below
+    /// 2^31.
+    TUPLES = Size::adjusted("tuples.tuples", 1 << 30, 256);
+    /// The most ids of a tuple in one launch.
+    TUPLES_IDS = Size::adjusted("tuples.ids", 8, 2);
+
     /// The number of sources or destinations from which they cannot be sorted.
     SCATTER_SORTED = Size::adjusted("scatter.sorted", (1 << 31) - 1, 65_600);
     /// The most ranges of a line's destinations for which every range reads all ids of the line.

@@ -15,6 +15,7 @@ pub(crate) mod indexing;
 pub(crate) mod matmul;
 pub(crate) mod norm;
 pub(crate) mod pooling;
+mod positions;
 pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod reduce;

@@ -4,7 +4,7 @@
 use super::{Device, Storage, device, fails, works};
 use isobit_hal::{
     Affine, BackendDevice, BackendStorage, BinaryOp, CmpOp, Conv2d, CpuDevice, CpuStorage, DType, ErrorKind, Graph,
-    Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
+    Indexing, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
 };
 use std::sync::{Arc, Mutex};
 
@@ -125,7 +125,7 @@ fn a_selection_replays_with_other_flags() {
             let Kept { flags, rows, count, inverse } = &mut *kept.lock().unwrap();
             let ids = flags.nonzero(&line, ROWS)?;
             let operands = [Src::Storage(&on_device, &matrix), Src::Storage(&ids, &line)];
-            Storage::apply_into(&Op::IndexSelect { dim: 0 }, &operands, rows, &matrix)?;
+            Storage::apply_into(&Op::IndexSelect(Indexing::new(0)), &operands, rows, &matrix)?;
             Storage::apply_into(&Op::CountNonzero, &[Src::Storage(flags, &line)], count, &one)?;
             Storage::apply_into(&Op::UniqueInverse, &[Src::Storage(flags, &line)], inverse, &line)
         }
@@ -449,12 +449,12 @@ fn ids_out_of_range_in_a_replay_are_reported_with_their_operation() {
             // First an index out of range only for the gather, then for both operations.
             replay([0, 3, 1]);
             let error = fails(stream.synchronize(), ErrorKind::IndexOutOfRange);
-            assert_eq!(error.op(), Some(Op::ScatterAdd { dim: 0 }.name()), "{error}");
+            assert_eq!(error.op(), Some(Op::ScatterAdd(Indexing::new(0)).name()), "{error}");
             replay([0, 1, 7]);
             let error = fails(device.synchronize(), ErrorKind::IndexOutOfRange);
-            assert_eq!(error.op(), Some(Op::Gather { dim: 0 }.name()), "{error}");
+            assert_eq!(error.op(), Some(Op::Gather(Indexing::new(0)).name()), "{error}");
             let error = fails(device.synchronize(), ErrorKind::IndexOutOfRange);
-            assert_eq!(error.op(), Some(Op::ScatterAdd { dim: 0 }.name()), "{error}");
+            assert_eq!(error.op(), Some(Op::ScatterAdd(Indexing::new(0)).name()), "{error}");
             device.synchronize().unwrap();
         }
         replay([1, 0, 2]);

@@ -21,8 +21,8 @@ mod vendor_attention;
 
 use super::{Device, Storage};
 use isobit_hal::{
-    BackendDevice, BackendStorage, BinaryOp, CpuStorage, DType, Error, ErrorKind, Layout, Matmul, Numerics, Op, Reduce,
-    ReduceOp, Result, Scalar, Src, UnaryOp,
+    BackendDevice, BackendStorage, BinaryOp, CpuStorage, DType, Error, ErrorKind, Indexing, Layout, Matmul, Numerics,
+    Op, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
 };
 use isobit_kernels::{EventRuntime, KERNELS, POOL_VARIABLE};
 
@@ -246,10 +246,14 @@ fn ids_out_of_range_are_reported_once_each_in_order_and_the_rest_is_done() {
     sums.scatter_add_set(&l, &ids, &Layout::contiguous(3), &gather(&a, &[1, 2, 3]), &Layout::contiguous(3), 0).unwrap();
     // Both errors are reported, the first one first, by whichever calls synchronise.
     let error = fails(good.to_cpu_storage(), ErrorKind::IndexOutOfRange);
-    assert_eq!(error.op(), Some(Op::Gather { dim: 0 }.name()), "{error}");
-    assert!(error.message().contains("size 4"), "{error}");
+    assert_eq!(error.op(), Some(Op::Gather(Indexing::new(0)).name()), "{error}");
+    assert!(
+        error.message().contains("the id 4 at [1] of the ids lies outside dimension 0, which has size 4"),
+        "{error}"
+    );
     let error = fails(device.synchronize(), ErrorKind::IndexOutOfRange);
-    assert_eq!(error.op(), Some(Op::ScatterAdd { dim: 0 }.name()), "{error}");
+    assert_eq!(error.op(), Some(Op::ScatterAdd(Indexing::new(0)).name()), "{error}");
+    assert!(error.message().contains("the id 200 at [1] of the ids"), "{error}");
     device.synchronize().unwrap();
     assert_eq!(good.to_vec::<f32>().unwrap(), [3.0, 0.0, 0.0]);
     assert_eq!(bad.to_vec::<f32>().unwrap(), [1.0, 0.0, 0.0]);

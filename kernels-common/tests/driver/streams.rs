@@ -5,8 +5,8 @@
 use super::super::{Device, Storage};
 use super::{device, fails, pool_is_exact, ramp, works};
 use isobit_hal::{
-    Affine, BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, ErrorKind, Layout, Op, Result, Scalar, Sort,
-    Src, Stream,
+    Affine, BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, ErrorKind, Indexing, Layout, Op, Result, Scalar,
+    Sort, Src, Stream,
 };
 use isobit_kernels::StreamRuntime;
 
@@ -257,7 +257,7 @@ fn a_bad_index_is_told_of_by_the_stream_that_met_it_and_once() {
     let a = ramp(&device, 4);
     let gathered = device.with_stream(&first, || Ok(super::gather(&a, &[1, 4, 3]))).unwrap();
     let error = fails(first.synchronize(), ErrorKind::IndexOutOfRange);
-    assert_eq!(error.op(), Some(Op::Gather { dim: 0 }.name()), "{error}");
+    assert_eq!(error.op(), Some(Op::Gather(Indexing::new(0)).name()), "{error}");
     second.synchronize().unwrap();
     device.synchronize().unwrap();
     device.with_stream(&second, || Ok(super::gather(&a, &[9]))).unwrap();

@@ -9,7 +9,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Op};
+use isobit::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Indexing, Op};
 
 pub(super) const TABLE: Table = &[
     ("Conv", Rule::Code(conv_node)),
@@ -186,6 +186,6 @@ fn col2im(call: &Call<'_>) -> Outputs {
     let columns = ops.reshape(x, &[batch * channels, taps * count])?;
     // What falls into the padding is added to an element that is cut off.
     let empty = ops.fill(x.dtype(), &[batch * channels, size + 1], 0.0)?;
-    let sums = ops.apply(&Op::IndexAdd { dim: 1 }, &[&empty, &ids, &columns])?.narrow(1, 0, size)?;
+    let sums = ops.apply(&Op::IndexAdd(Indexing::new(1)), &[&empty, &ids, &columns])?.narrow(1, 0, size)?;
     Ok(vec![ops.reshape(&sums, &[&[*batch, channels][..], &image[..]].concat())?])
 }

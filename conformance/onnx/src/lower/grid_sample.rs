@@ -7,7 +7,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{BinaryOp, Clamp, CmpOp, DType, Op, UnaryOp};
+use isobit::{BinaryOp, Clamp, CmpOp, DType, Indexing, Op, UnaryOp};
 
 pub(super) const TABLE: Table = &[("GridSample", Rule::Code(grid_sample))];
 
@@ -166,7 +166,7 @@ fn grid_sample(call: &Call<'_>) -> Outputs {
             };
         }
         let ids = at.broadcast(&[batch, channels, points])?;
-        let mut value = ops.apply(&Op::Gather { dim: 2 }, &[&flat, &ids])?;
+        let mut value = ops.apply(&Op::Gather(Indexing::new(2)), &[&flat, &ids])?;
         if let Some(weight) = weight {
             value = ops.mul(&value, &weight)?;
         }

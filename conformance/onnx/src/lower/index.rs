@@ -6,7 +6,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::{Tensor, axis_of};
-use isobit::{CmpOp, DType, Op, TopK};
+use isobit::{CmpOp, DType, GatherNd, Indexing, Op, TopK};
 
 pub(super) const TABLE: Table = &[
     ("Gather", Rule::Code(gather)),
@@ -18,11 +18,16 @@ pub(super) const TABLE: Table = &[
     ("ai.onnx.ml.ArrayFeatureExtractor", Rule::Code(array_feature_extractor)),
 ];
 
+/// Returns positions as ids of operations that count negative ones from the end.
+pub(super) fn ids(ops: &Ops, at: &Tensor) -> Lowered<Tensor> {
+    if at.dtype() == DType::I32 { Ok(at.clone()) } else { ops.cast(at, DType::I64) }
+}
+
 /// Selects slices of an axis by positions of any shape, which takes the place of the axis.
 pub(super) fn take(ops: &Ops, x: &Tensor, at: &Tensor, axis: usize) -> Lowered<Tensor> {
-    let size = x.dims().get(axis).ok_or_else(|| Stop::Failed(format!("{:?} has no axis {axis}", x.dims())))?;
-    let ids = ops.reshape(&ops.positions(at, *size)?, &[at.len()])?;
-    let taken = ops.apply(&Op::IndexSelect { dim: axis }, &[x, &ids])?;
+    x.dims().get(axis).ok_or_else(|| Stop::Failed(format!("{:?} has no axis {axis}", x.dims())))?;
+    let ids = ops.reshape(&ids(ops, at)?, &[at.len()])?;
+    let taken = ops.apply(&Op::IndexSelect(Indexing::new(axis).with_negative_ids()), &[x, &ids])?;
     let shape = [&x.dims()[..axis], at.dims(), &x.dims()[axis + 1..]].concat();
     Ok(ops.reshape(&taken, &shape)?.as_bool(x.element().is_bool))
 }
@@ -34,46 +39,14 @@ fn gather(call: &Call<'_>) -> Outputs {
 
 fn gather_elements(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
-    let dim = call.axis(0, x.rank())?;
-    let ids = ops.positions(call.input(1)?, x.dims()[dim])?;
-    Ok(vec![ops.apply(&Op::Gather { dim }, &[x, &ids])?.as_bool(x.element().is_bool)])
-}
-
-/// Returns the positions that tuples of positions have in the flattened leading dimensions `sizes`.
-/// A tuple is a row of the last dimension of `tuples`.
-pub(super) fn flat_positions(ops: &Ops, tuples: &Tensor, sizes: &[usize]) -> Lowered<Tensor> {
-    let last = tuples.rank() - 1;
-    let rows = tuples.len() / sizes.len().max(1);
-    let mut flat = ops.fill(DType::I64, &[rows], 0.0)?;
-    for (at, &size) in sizes.iter().enumerate() {
-        let column = ops.reshape(&tuples.narrow(last, at, 1)?, &[rows])?;
-        flat = ops.add(&ops.affine(&flat, size as f64, 0.0)?, &ops.positions(&column, size)?)?;
-    }
-    Ok(flat)
+    let op = Op::Gather(Indexing::new(call.axis(0, x.rank())?).with_negative_ids());
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?])?.as_bool(x.element().is_bool)])
 }
 
 fn gather_nd(call: &Call<'_>) -> Outputs {
-    let (ops, x, tuples) = (call.ops(), call.input(0)?, call.input(1)?);
-    let batches = size_of(call.int("batch_dims").unwrap_or(0))?;
-    let depth = *tuples.dims().last().ok_or_else(|| Stop::Failed("the positions have no dimension".into()))?;
-    if batches + depth > x.rank() || batches >= tuples.rank() {
-        return Err(Stop::Failed(format!("{:?} selects nothing of {:?}", tuples.dims(), x.dims())));
-    }
-    let (batch, rest) = x.dims().split_at(batches);
-    let (sizes, slice) = rest.split_at(depth);
-    let count: usize = batch.iter().product();
-    let each: usize = sizes.iter().product();
-    let mut ids = flat_positions(ops, tuples, sizes)?;
-    if count > 1 {
-        // Batch i starts after i times the elements of a batch.
-        let starts = ops.affine(&ops.iota(DType::I64, count)?, each as f64, 0.0)?;
-        ids = ops.add(&ops.reshape(&ids, &[count, ids.len() / count])?, &starts.unsqueeze(1)?)?;
-        ids = ops.reshape(&ids, &[ids.len()])?;
-    }
-    let flat = ops.reshape(x, &[count * each, slice.iter().product()])?;
-    let taken = ops.apply(&Op::IndexSelect { dim: 0 }, &[&flat, &ids])?;
-    let shape = [&tuples.dims()[..tuples.rank() - 1], slice].concat();
-    Ok(vec![ops.reshape(&taken, &shape)?.as_bool(x.element().is_bool)])
+    let (ops, x) = (call.ops(), call.input(0)?);
+    let op = Op::GatherNd(GatherNd::new(size_of(call.int("batch_dims").unwrap_or(0))?).with_negative_ids());
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?])?.as_bool(x.element().is_bool)])
 }
 
 fn one_hot(call: &Call<'_>) -> Outputs {
@@ -107,7 +80,7 @@ fn reverse_sequence(call: &Call<'_>) -> Outputs {
         (0..shape[time]).flat_map(|t| (0..shape[batch]).map(move |b| (b, t))).map(|(b, t)| source(b, t)).collect()
     };
     let ids = ops.ids(&shape, &positions)?.broadcast(x.dims())?;
-    Ok(vec![ops.apply(&Op::Gather { dim: time }, &[x, &ids])?])
+    Ok(vec![ops.apply(&Op::Gather(Indexing::new(time)), &[x, &ids])?])
 }
 
 fn top_k(call: &Call<'_>) -> Outputs {

@@ -5,7 +5,7 @@ use super::{Rule, Table};
 use crate::graph::{Call, Outputs};
 use crate::stop::Lowered;
 use crate::tensor::Tensor;
-use isobit::{BinaryOp, CmpOp, DType, Op, ReduceOp, UnaryOp};
+use isobit::{BinaryOp, CmpOp, DType, Indexing, Op, ReduceOp, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("NegativeLogLikelihoodLoss", Rule::Code(|call| Ok(vec![loss(call, call.input(0)?)?]))),
@@ -37,7 +37,7 @@ fn loss(call: &Call<'_>, logs: &Tensor) -> Lowered<Tensor> {
     if let Some(ignored) = &ignored {
         weights = ops.select(ignored, &ops.scalar(logs.dtype(), 0.0)?, &weights)?;
     }
-    let chosen = ops.apply(&Op::Gather { dim: 1 }, &[logs, &targets.unsqueeze(1)?])?.squeeze(1)?;
+    let chosen = ops.apply(&Op::Gather(Indexing::new(1)), &[logs, &targets.unsqueeze(1)?])?.squeeze(1)?;
     let losses = ops.binary(BinaryOp::Mul, &ops.unary(UnaryOp::Neg, &chosen)?, &weights)?;
     let dims: Vec<usize> = (0..losses.rank()).collect();
     let sum = |x: &Tensor| ops.reshape(&ops.reduce(ReduceOp::Sum, x, &dims)?, &[]);

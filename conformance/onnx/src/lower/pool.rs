@@ -6,7 +6,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::Lowered;
 use crate::tensor::Tensor;
-use isobit::{DType, Op, Pool2d, Powf, ReduceOp, UnaryOp};
+use isobit::{DType, Indexing, Op, Pool2d, Powf, ReduceOp, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("MaxPool", Rule::Code(max_pool)),
@@ -68,7 +68,7 @@ fn max_pool(call: &Call<'_>) -> Outputs {
         .map(|at| at.map_or(0, |at| if column_major { turned(at, input) } else { at }) as i64)
         .collect();
     let table = ops.ints(&[1, places.len() / windows.taps(), windows.taps()], &places)?.broadcast(gathered.dims())?;
-    let within = ops.apply(&Op::Gather { dim: 2 }, &[&table, &chosen])?;
+    let within = ops.apply(&Op::Gather(Indexing::new(2)), &[&table, &chosen])?;
     let rows = gathered.dims()[0];
     let starts = ops.affine(&ops.iota(DType::I64, rows)?, size as f64, 0.0)?;
     let positions = ops.add(&within, &ops.reshape(&starts, &[rows, 1, 1])?)?;

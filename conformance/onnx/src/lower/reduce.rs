@@ -73,7 +73,7 @@ fn position(call: &Call<'_>, op: ReduceOp) -> Outputs {
     let axis = call.axis(0, x.rank())?;
     let last = call.flag("select_last_index");
     let seen = if last { ops.flip(x, axis)? } else { x.clone() };
-    let mut at = ops.cast(&ops.reduce(op, &seen, &[axis])?, DType::I64)?;
+    let mut at = ops.apply_as(&Op::Reduce(Reduce::new(op, &[axis])), DType::I64, &[&seen])?;
     if last {
         at = ops.affine(&at, -1.0, x.dims()[axis] as f64 - 1.0)?;
     }

@@ -1,13 +1,11 @@
 //! Writing elements at positions.
 
-use super::index::flat_positions;
+use super::index::ids;
 use super::windows::spatial;
 use super::{Rule, Table};
 use crate::graph::{Call, Outputs};
-use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
-use crate::tensor::Tensor;
-use isobit::{BinaryOp, DType, Op};
+use isobit::{BinaryOp, DType, Indexing, Op, ScatterNd, ScatterOp, ScatterReduce};
 
 pub(super) const TABLE: Table = &[
     ("Scatter", Rule::Code(scatter_elements)),
@@ -17,35 +15,14 @@ pub(super) const TABLE: Table = &[
     ("MaxUnpool", Rule::Code(max_unpool)),
 ];
 
-/// Writes the elements of `src` at the positions `ids` of a dimension, both of one shape. With a
-/// function, the elements there are combined with the new ones, one slice of `src` after another:
-/// the positions within a slice differ, as its elements differ in the other dimensions.
-fn write(ops: &Ops, x: &Tensor, ids: &Tensor, src: &Tensor, dim: usize, combine: Option<BinaryOp>) -> Lowered<Tensor> {
-    let written = match combine {
-        None => ops.apply(&Op::ScatterSet { dim }, &[x, ids, src])?,
-        Some(BinaryOp::Add) => ops.apply(&Op::ScatterAdd { dim }, &[x, ids, src])?,
-        Some(op) => {
-            let mut x = x.clone();
-            for at in 0..ids.dims()[dim] {
-                let (ids, src) = (ids.narrow(dim, at, 1)?, src.narrow(dim, at, 1)?);
-                let there = ops.apply(&Op::Gather { dim }, &[&x, &ids])?;
-                let both = ops.binary(op, &there, &src)?;
-                x = ops.apply(&Op::ScatterSet { dim }, &[&x, &ids, &both])?;
-            }
-            x
-        }
-    };
-    Ok(written.as_bool(x.element().is_bool))
-}
-
 /// Returns the function that an attribute names.
-fn reduction(call: &Call<'_>) -> Lowered<Option<BinaryOp>> {
+fn reduction(call: &Call<'_>) -> Lowered<ScatterOp> {
     Ok(match call.text("reduction", "none") {
-        "none" => None,
-        "add" => Some(BinaryOp::Add),
-        "mul" => Some(BinaryOp::Mul),
-        "max" => Some(BinaryOp::Maximum),
-        "min" => Some(BinaryOp::Minimum),
+        "none" => ScatterOp::Set,
+        "add" => ScatterOp::Add,
+        "mul" => ScatterOp::Prod,
+        "max" => ScatterOp::Amax,
+        "min" => ScatterOp::Amin,
         other => return Err(call.unknown("reduction", other)),
     })
 }
@@ -53,22 +30,14 @@ fn reduction(call: &Call<'_>) -> Lowered<Option<BinaryOp>> {
 fn scatter_elements(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let dim = call.axis(0, x.rank())?;
-    let ids = ops.positions(call.input(1)?, x.dims()[dim])?;
-    Ok(vec![write(ops, x, &ids, call.input(2)?, dim, reduction(call)?)?])
+    let op = Op::ScatterReduce(ScatterReduce::new(reduction(call)?, dim).with_negative_ids());
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?, call.input(2)?])?.as_bool(x.element().is_bool)])
 }
 
 fn scatter_nd(call: &Call<'_>) -> Outputs {
-    let (ops, x, tuples, updates) = (call.ops(), call.input(0)?, call.input(1)?, call.input(2)?);
-    let depth = tuples.dims().last().copied().filter(|&depth| depth <= x.rank());
-    let depth = depth.ok_or_else(|| Stop::Failed(format!("{:?} selects nothing of {:?}", tuples.dims(), x.dims())))?;
-    let (sizes, slice) = x.dims().split_at(depth);
-    let (rows, width): (usize, usize) = (sizes.iter().product(), slice.iter().product());
-    let ids = flat_positions(ops, tuples, sizes)?;
-    let count = ids.len();
-    let src = ops.reshape(updates, &[count, width])?;
-    let ids = ids.unsqueeze(1)?.broadcast(&[count, width])?;
-    let written = write(ops, &ops.reshape(x, &[rows, width])?, &ids, &src, 0, reduction(call)?)?;
-    Ok(vec![ops.reshape(&written, x.dims())?.as_bool(x.element().is_bool)])
+    let (ops, x) = (call.ops(), call.input(0)?);
+    let op = Op::ScatterNd(ScatterNd::new(reduction(call)?).with_negative_ids());
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?, call.input(2)?])?.as_bool(x.element().is_bool)])
 }
 
 /// Writes new entries of a cache, from a position of each batch entry on.
@@ -95,7 +64,9 @@ fn tensor_scatter(call: &Call<'_>) -> Outputs {
         }
         other => return Err(call.unknown("mode", other)),
     }
-    Ok(vec![write(ops, cache, &ids.broadcast(update.dims())?, update, dim, None)?])
+    let op = Op::ScatterSet(Indexing::new(dim));
+    let written = ops.apply(&op, &[cache, &ids.broadcast(update.dims())?, update])?;
+    Ok(vec![written.as_bool(cache.element().is_bool)])
 }
 
 /// Positions count in the output that the windows determine; a larger one is padded.
@@ -113,7 +84,8 @@ fn max_unpool(call: &Call<'_>) -> Outputs {
     let flat = ops.fill(x.dtype(), &[shape.iter().product()], 0.0)?;
     let src = ops.reshape(x, &[x.len()])?;
     let ids = ops.reshape(&ops.cast(at, DType::I64)?, &[at.len()])?;
-    let mut unpooled = ops.reshape(&write(ops, &flat, &ids, &src, 0, None)?, &shape)?;
+    let written = ops.apply(&Op::ScatterSet(Indexing::new(0)), &[&flat, &ids, &src])?;
+    let mut unpooled = ops.reshape(&written, &shape)?;
     if let Some(wanted) = call.optional(2)? {
         let wanted = ops.to_ints(wanted)?;
         let after: Vec<usize> =

@@ -3,7 +3,7 @@
 use super::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{Concat, Flip, Layout, Op, Pad, PadMode, Scalar, Shape};
+use isobit::{Concat, Flip, Indexing, Layout, Op, Pad, PadMode, Scalar, Shape};
 
 impl Ops {
     /// Gives the elements another shape, and copies them first if they are not contiguous.
@@ -45,7 +45,7 @@ impl Ops {
     /// The operation's.
     pub fn pick(&self, x: &Tensor, axis: usize, positions: &[usize]) -> Lowered<Tensor> {
         let ids = self.ids(&[positions.len()], positions)?;
-        Ok(self.apply(&Op::IndexSelect { dim: axis }, &[x, &ids])?.as_bool(x.element().is_bool))
+        Ok(self.apply(&Op::IndexSelect(Indexing::new(axis)), &[x, &ids])?.as_bool(x.element().is_bool))
     }
 
     /// Reverses an axis.

@@ -9,7 +9,7 @@ use crate::huge::bench::{Bench, Repeat, agree};
 use crate::huge::tiled::TILE;
 use crate::run::pack;
 use crate::schema::Class;
-use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, Layout, Op, Src};
+use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, Indexing, Layout, Op, Src};
 
 /// The operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub(in crate::huge) enum Kind {
 impl Kind {
     pub fn op(self) -> Op {
         match self {
-            Kind::IndexSelect => Op::IndexSelect { dim: 0 },
-            Kind::Gather => Op::Gather { dim: 0 },
-            Kind::ScatterSet => Op::ScatterSet { dim: 0 },
-            Kind::ScatterAdd => Op::ScatterAdd { dim: 0 },
-            Kind::IndexAdd => Op::IndexAdd { dim: 0 },
+            Kind::IndexSelect => Op::IndexSelect(Indexing::new(0)),
+            Kind::Gather => Op::Gather(Indexing::new(0)),
+            Kind::ScatterSet => Op::ScatterSet(Indexing::new(0)),
+            Kind::ScatterAdd => Op::ScatterAdd(Indexing::new(0)),
+            Kind::IndexAdd => Op::IndexAdd(Indexing::new(0)),
         }
     }
 

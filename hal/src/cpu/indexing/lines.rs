@@ -1,26 +1,53 @@
-//! Scatter operations: setting and adding elements along lines, in ascending order.
+//! Scatter operations: setting and combining elements along lines, in ascending order.
 
 use super::{Faults, Ids, Input, Read, Shared, at_zero, offsets, start};
 use crate::cpu::CpuStorage;
 use crate::cpu::compute::Compute;
 use crate::cpu::element::Element;
-use crate::cpu::walk::parallel;
-use crate::{Dims, Layout, collapse};
+use crate::cpu::walk::{dispatch_size, parallel};
+use crate::{Dims, Layout, ScatterOp, collapse};
 
 /// Number of neighbouring lines processed together, so that short memory accesses combine into long
 /// ones.
 const LINES: usize = 16;
 
+/// Scatters along a dimension into a destination that already holds the first operand's elements.
+pub(super) fn scatter(
+    op: ScatterOp,
+    dim: usize,
+    ids: &Ids,
+    src: Input<'_>,
+    dst: &mut CpuStorage,
+    dl: &Layout,
+    faults: &Faults,
+) {
+    if op == ScatterOp::Set {
+        dispatch_size!(dst.dtype(), T => Lines::<T>::new(dim, ids, src, dst, dl, faults).set());
+        return;
+    }
+    crate::dispatch_dtype!(dst.dtype(), T => {
+        let lines = Lines::<T>::new(dim, ids, src, dst, dl, faults);
+        match op {
+            ScatterOp::Add => lines.combine(Compute::add),
+            ScatterOp::Prod => lines.combine(Compute::mul),
+            ScatterOp::Amin => lines.combine(Compute::minimum),
+            ScatterOp::Amax => lines.combine(Compute::maximum),
+            ScatterOp::Set => unreachable!("it moves bits"),
+        }
+    });
+}
+
 /// A scatter as a set of lines along its dimension. No two lines share a destination element.
 pub(super) struct Lines<'a, T> {
     dst: Shared<T>,
-    ids: Ids,
+    ids: &'a Ids,
     src: Read<T>,
-    /// The other dimensions, and the strides of destination, ids and source along them.
+    /// The other dimensions, and the strides of destination, ids, source and the numbers of the ids
+    /// along them.
     dims: Dims,
-    strides: [Dims; 3],
-    /// The strides of destination, ids and source along the dimension.
-    step: [usize; 3],
+    strides: [Dims; 4],
+    /// The same strides along the dimension.
+    step: [usize; 4],
     /// Source elements per line, and destination elements per line.
     n: usize,
     size: usize,
@@ -28,23 +55,23 @@ pub(super) struct Lines<'a, T> {
 }
 
 impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
-    pub(super) fn new(
+    fn new(
         dim: usize,
-        ids @ (_, ids_layout): Input<'_>,
+        ids: &'a Ids,
         (src, src_layout): Input<'_>,
         dst: &mut CpuStorage,
         dl: &Layout,
         faults: &'a Faults,
     ) -> Self {
-        let layouts = [dl, ids_layout, src_layout];
+        let layouts = [dl, &ids.layout, src_layout, &ids.places];
         let mut lines = Dims::from_slice(src_layout.dims());
         lines[dim] = 1;
         let across = layouts.map(|l| at_zero(l, &lines, dim));
-        let walk = collapse(&[&across[0], &across[1], &across[2]]);
+        let walk = collapse(&across.each_ref());
         let mut strides = walk.strides.into_iter();
         Self {
             dst: Shared::of(dst, dl),
-            ids: Ids::new(ids),
+            ids,
             src: Read(start(src, src_layout)),
             dims: walk.dims,
             strides: std::array::from_fn(|_| strides.next().expect("one set of strides per layout")),
@@ -56,8 +83,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
     }
 
     /// Calls `body` with groups of neighbouring lines, given as the offsets of each line's first
-    /// element in destination, ids and source.
-    fn groups(&self, body: &(dyn Fn([&[usize]; 3]) + Sync)) {
+    /// element in destination, ids and source, and as the number of its first id.
+    fn groups(&self, body: &(dyn Fn([&[usize]; 4]) + Sync)) {
         let count: usize = self.dims.iter().product();
         if self.n == 0 {
             return;
@@ -65,7 +92,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
         parallel(count.div_ceil(LINES), 1, &|groups| {
             for group in groups {
                 let range = group * LINES..count.min((group + 1) * LINES);
-                let mut starts = [[0; LINES]; 3];
+                let mut starts = [[0; LINES]; 4];
                 for (start, strides) in starts.iter_mut().zip(&self.strides) {
                     offsets(&self.dims, strides, range.clone(), start);
                 }
@@ -75,13 +102,12 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
     }
 
     /// Returns the position that source element `k` of a line goes to, given the offset of the
-    /// line's ids.
-    fn place(&self, ids: usize, k: usize) -> Option<usize> {
-        let at = ids + k * self.step[1];
+    /// line's ids and the number of its first id.
+    fn place(&self, ids: usize, number: usize, k: usize) -> Option<usize> {
         // SAFETY: the layout was validated to lie in the buffer of ids, which is borrowed and not
         // written.
-        let id = unsafe { self.ids.at(at) };
-        self.faults.place(id, self.ids.padding, self.size, at)
+        let id = unsafe { self.ids.at(ids + k * self.step[1]) };
+        self.ids.position(id, self.size, self.faults, || number + k * self.step[3])
     }
 
     /// Returns source element `k` of a line, given the offset of the line's source.
@@ -97,11 +123,11 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
 
     /// Sets the elements. If several sources have one destination, the last one stays, because they
     /// are written in order.
-    pub(super) fn set(&self) {
-        self.groups(&|[dst, ids, src]| {
+    fn set(&self) {
+        self.groups(&|[dst, ids, src, numbers]| {
             for k in 0..self.n {
                 for line in 0..dst.len() {
-                    if let Some(place) = self.place(ids[line], k) {
+                    if let Some(place) = self.place(ids[line], numbers[line], k) {
                         // SAFETY: the place is inside the dimension, so the element lies in the
                         // validated layout; other threads have other lines, whose elements are
                         // different, because the destination was validated not to overlap itself.
@@ -114,8 +140,9 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
 }
 
 impl<T: Element> Lines<'_, T> {
-    pub(super) fn add(&self) {
-        self.groups(&|[dst, ids, src]| {
+    /// Combines each element with those before it of the same place, in the compute type.
+    fn combine(&self, combine: impl Fn(T::Compute, T::Compute) -> T::Compute + Sync) {
+        self.groups(&|[dst, ids, src, numbers]| {
             let lines = dst.len();
             let mut sums: Vec<T::Compute> = vec![T::Compute::ZERO; self.size * lines];
             let mut has_sum = vec![false; self.size * lines];
@@ -125,7 +152,7 @@ impl<T: Element> Lines<'_, T> {
                 row.iter_mut().zip(src).for_each(|(x, &src)| *x = self.value(src, k));
                 let values = T::load(&row[..lines], &mut widened);
                 for (line, &value) in values.iter().enumerate() {
-                    let Some(place) = self.place(ids[line], k) else { continue };
+                    let Some(place) = self.place(ids[line], numbers[line], k) else { continue };
                     let at = place * lines + line;
                     if !has_sum[at] {
                         has_sum[at] = true;
@@ -136,7 +163,7 @@ impl<T: Element> Lines<'_, T> {
                         let before = unsafe { *self.target(dst[line], place) };
                         sums[at] = T::load(&[before], &mut [T::Compute::ZERO])[0];
                     }
-                    sums[at] = sums[at].add(value);
+                    sums[at] = combine(sums[at], value);
                 }
             }
             for (place, line) in summed {

@@ -1,19 +1,21 @@
-//! Indexing: taking elements from, setting them at, and adding to the positions given by a tensor
-//! of ids.
+//! Indexing: taking elements from, setting them at, and combining them with the positions given by
+//! a tensor of ids.
 //!
-//! One-dimensional ids (`index_select`, `index_add`) are broadcast to the full shape. Additions go
-//! line by line along the dimension, in ascending order, into sums of the compute type. A line's
-//! sums start from the destination's elements and are rounded once, at the end.
+//! One-dimensional ids (`index_select`, `index_add`) are broadcast to the full shape, and tuples of
+//! ids become positions in the flattened dimensions first. Elements are combined line by line along
+//! the dimension, in ascending order, in the compute type. A line's values start from the
+//! destination's elements and are rounded once, at the end.
 
 mod lines;
 mod take;
+mod tuples;
 
 use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs};
-use crate::{DType, Dims, Error, ErrorKind, Layout, Op, Result};
-use lines::Lines;
+use crate::{DType, Dims, Indexing, Layout, Op, Result};
 use parking_lot::Mutex;
 use std::ops::Range;
+use take::Taken;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
@@ -24,6 +26,12 @@ struct Ids {
     dtype: DType,
     /// The id that marks padding, for which the element is skipped.
     padding: Option<i64>,
+    /// Whether negative ids count from the end.
+    negative: bool,
+    layout: Layout,
+    /// The place of each id in row-major order of the ids, the first one of those that are the same
+    /// element.
+    places: Layout,
 }
 
 // SAFETY: it points into ids that the operation borrows, and nothing is written through the
@@ -31,7 +39,7 @@ struct Ids {
 unsafe impl Sync for Ids {}
 
 impl Ids {
-    fn new((ids, layout): Input<'_>) -> Self {
+    fn new(ids: &CpuStorage, layout: Layout, places: Layout, negative: bool) -> Self {
         let dtype = ids.dtype();
         let padding = match dtype {
             DType::U8 => None,
@@ -41,7 +49,18 @@ impl Ids {
         };
         // An empty layout may have any offset; none of its elements is accessed.
         let base = ids.as_bytes().as_ptr().wrapping_add(layout.start_offset() * dtype.size_in_bytes());
-        Self { base, dtype, padding }
+        Self { base, dtype, padding, negative, layout, places }
+    }
+
+    /// Returns the ids of an operation in the shape in which it works. One-dimensional ids are
+    /// spread along all dimensions but their own.
+    fn of(op: &Op, (ids, layout): Input<'_>, shape: &[usize], dim: usize) -> Self {
+        let places = places(layout);
+        let (layout, places) = match op {
+            Op::IndexSelect(_) | Op::IndexAdd(_) => (spread(layout, shape, dim), spread(&places, shape, dim)),
+            _ => (layout.clone(), places),
+        };
+        Self::new(ids, layout, places, op.has_negative_ids())
     }
 
     /// Returns the id at an offset from the first one.
@@ -61,6 +80,22 @@ impl Ids {
             }
         }
     }
+
+    /// Returns the position of an id in a dimension of `size`; `None` for padding and for an id out
+    /// of range, which is recorded for the error. `place` returns the id's place in the order of
+    /// the ids.
+    #[inline]
+    fn position(&self, id: i64, size: usize, faults: &Faults, place: impl FnOnce() -> usize) -> Option<usize> {
+        if self.padding == Some(id) {
+            return None;
+        }
+        let from_start = if self.negative && id < 0 { id.checked_add_unsigned(size as u64) } else { Some(id) };
+        let position = from_start.and_then(|id| usize::try_from(id).ok()).filter(|&position| position < size);
+        if position.is_none() {
+            faults.found(place(), id);
+        }
+        position
+    }
 }
 
 /// The first id out of range in the order of the ids, whichever thread found it.
@@ -69,35 +104,27 @@ struct Faults(Mutex<Option<(usize, i64)>>);
 
 impl Faults {
     #[cold]
-    fn found(&self, at: usize, id: i64) {
+    fn found(&self, place: usize, id: i64) {
         let mut first = self.0.lock();
-        if first.is_none_or(|(earlier, _)| at < earlier) {
-            *first = Some((at, id));
+        if first.is_none_or(|(earlier, _)| place < earlier) {
+            *first = Some((place, id));
         }
     }
 
-    /// Returns the position of an id in a dimension of `size`; `None` for padding and for an id out
-    /// of range, which is recorded for the error. `at` is the id's place in the order of the ids.
-    #[inline]
-    fn place(&self, id: i64, padding: Option<i64>, size: usize, at: usize) -> Option<usize> {
-        if padding == Some(id) {
-            return None;
+    fn report(self, op: &Op, ids: &Layout, tensor: &Layout) -> Result<()> {
+        match self.0.into_inner() {
+            None => Ok(()),
+            Some((place, id)) => Err(op.id_out_of_range(id, place, ids.dims(), tensor.dims())),
         }
-        let place = usize::try_from(id).ok().filter(|&place| place < size);
-        if place.is_none() {
-            self.found(at, id);
-        }
-        place
     }
+}
 
-    fn report(self, op: &Op, dim: usize, size: usize) -> Result<()> {
-        let Some((_, id)) = self.0.into_inner() else { return Ok(()) };
-        let message = format!(
-            "{op}: the id {id} lies outside dimension {dim}, which has size {size}; its element was skipped, the others were processed. \
-             u32::MAX, i32::MAX and i64::MAX mark elements that are skipped without an error"
-        );
-        Err(Error::new(ErrorKind::IndexOutOfRange, message).with_op(op))
-    }
+/// Returns the layout of the numbers of elements in row-major order. A dimension of which all
+/// elements are the same has those of its first one.
+fn places(layout: &Layout) -> Layout {
+    let mut stride = layout.shape().stride_contiguous();
+    stride.iter_mut().zip(layout.stride()).filter(|(_, s)| **s == 0).for_each(|(place, _)| *place = 0);
+    Layout::new(Dims::from_slice(layout.dims()), stride, 0).expect("one stride per dimension")
 }
 
 /// Broadcasts one-dimensional ids to a shape whose dimension `dim` has their length.
@@ -162,48 +189,29 @@ fn offsets(dims: &[usize], strides: &[usize], range: Range<usize>, out: &mut [us
     });
 }
 
-pub(super) fn gather(dim: usize, src: Input<'_>, ids: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
-    take(&Op::Gather { dim }, dim, src, ids, dst, dl)
-}
-
-pub(super) fn index_select(
-    dim: usize,
-    src: Input<'_>,
-    ids: Input<'_>,
-    dst: &mut CpuStorage,
-    dl: &Layout,
-) -> Result<()> {
-    let spread = spread(ids.1, dl.dims(), dim);
-    take(&Op::IndexSelect { dim }, dim, src, (ids.0, &spread), dst, dl)
-}
-
-/// Takes the elements of `src` at the positions given by ids of the result's shape.
-fn take(op: &Op, dim: usize, src: Input<'_>, ids: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
+/// Runs `Gather`, `IndexSelect` and `GatherNd`.
+pub(super) fn take(op: &Op, src: Input<'_>, ids: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
     let faults = Faults::default();
-    dispatch_size!(dst.dtype(), T => take::take::<T>(dim, src, ids, dst, dl, &faults));
-    faults.report(op, dim, src.1.dims()[dim])
+    if let Op::GatherNd(p) = op {
+        tuples::gather(op, p.batch_dims, src, ids, dst, dl, &faults)?;
+    } else {
+        let Indexing { dim, .. } = op.indexing().expect("an operation with single ids");
+        let taken = Taken { base: at_zero(src.1, dl.dims(), dim), size: src.1.dims()[dim], step: src.1.stride()[dim] };
+        let ids = Ids::of(op, ids, dl.dims(), dim);
+        dispatch_size!(dst.dtype(), T => take::take::<T>(src.0, &taken, &ids, dst, dl, &faults));
+    }
+    faults.report(op, ids.1, src.1)
 }
 
-/// Runs `ScatterSet`, `ScatterAdd` and `IndexAdd` into a destination that already holds the first
-/// operand's elements.
+/// Runs the scatter operations into a destination that already holds the first operand's elements.
 pub(super) fn scatter(op: &Op, ids: Input<'_>, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
     let faults = Faults::default();
-    let spread_ids;
-    let (dim, ids) = match *op {
-        Op::IndexAdd { dim } => {
-            spread_ids = spread(ids.1, src.1.dims(), dim);
-            (dim, (ids.0, &spread_ids))
-        }
-        Op::ScatterSet { dim } | Op::ScatterAdd { dim } => (dim, ids),
-        _ => unreachable!("not an operation of the family"),
-    };
-    match op {
-        Op::ScatterSet { .. } => dispatch_size!(dst.dtype(), T => {
-            Lines::<T>::new(dim, ids, src, dst, dl, &faults).set();
-        }),
-        _ => crate::dispatch_dtype!(dst.dtype(), T => {
-            Lines::<T>::new(dim, ids, src, dst, dl, &faults).add();
-        }),
+    let combine = op.scatter_op().expect("a scatter");
+    if let Op::ScatterNd(_) = op {
+        tuples::scatter(op, combine, ids, src, dst, dl, &faults)?;
+    } else {
+        let Indexing { dim, .. } = op.indexing().expect("an operation with single ids");
+        lines::scatter(combine, dim, &Ids::of(op, ids, src.1.dims(), dim), src, dst, dl, &faults);
     }
-    faults.report(op, dim, dl.dims()[dim])
+    faults.report(op, ids.1, dl)
 }

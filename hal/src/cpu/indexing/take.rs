@@ -1,26 +1,32 @@
 //! Taking elements from positions: block by block through the result, or slice by slice if a whole
 //! slice has one id.
 
-use super::{Faults, Ids, Input, Read, Shared, at_zero, offsets, start};
+use super::{Faults, Ids, Read, Shared, offsets, start};
 use crate::cpu::CpuStorage;
 use crate::cpu::walk::{BLOCK, parallel};
 use crate::{Layout, collapse};
 
+/// Where the elements of a result come from: the elements at position 0, in the result's shape, and
+/// the positions, which are `step` apart.
+pub(super) struct Taken {
+    pub base: Layout,
+    pub size: usize,
+    pub step: usize,
+}
+
 /// Takes the elements of a source at the positions given by ids of the result's shape.
 pub(super) fn take<T: bytemuck::Pod + Send + Sync>(
-    dim: usize,
-    (src, src_layout): Input<'_>,
-    ids @ (_, ids_layout): Input<'_>,
+    src: &CpuStorage,
+    &Taken { ref base, size, step }: &Taken,
+    ids: &Ids,
     dst: &mut CpuStorage,
     dl: &Layout,
     faults: &Faults,
 ) {
-    let (size, step) = (src_layout.dims()[dim], src_layout.stride()[dim]);
-    let base = at_zero(src_layout, dl.dims(), dim);
-    let walk = collapse(&[dl, ids_layout, &base]);
-    let (src, ids) = (Read(start::<T>(src, src_layout)), Ids::new(ids));
+    let walk = collapse(&[dl, &ids.layout, base, &ids.places]);
+    let src = Read(start::<T>(src, base));
     let (dst, dims) = (Shared::<T>::of(dst, dl), &walk.dims[..]);
-    let [to, from_ids, from] = [0, 1, 2].map(|i| &walk.strides[i][..]);
+    let [to, from_ids, from, numbers] = [0, 1, 2, 3].map(|i| &walk.strides[i][..]);
     // Slices with one id each that are contiguous on both sides are copied whole.
     let (outer, run) = match dims.split_last() {
         Some((&run, outer)) if (to[outer.len()], from_ids[outer.len()], from[outer.len()]) == (1, 0, 1) => (outer, run),
@@ -40,7 +46,12 @@ pub(super) fn take<T: bytemuck::Pod + Send + Sync>(
                 let to = dst.at(place[i]);
                 // SAFETY: the offset is of an element of the layout.
                 let id = unsafe { ids.at(from_id[i]) };
-                match faults.place(id, ids.padding, size, range.start + i) {
+                let place = || {
+                    let mut place = [0];
+                    offsets(outer, &numbers[..outer.len()], range.start + i..range.start + i + 1, &mut place);
+                    place[0]
+                };
+                match ids.position(id, size, faults, place) {
                     // SAFETY: the id is inside the dimension, so the run lies in the validated
                     // layout of the source; the destination was validated to lie in its buffer and
                     // not to overlap itself, so no other run has these elements.

@@ -100,7 +100,7 @@ pub(super) fn qmatmul_id(
         unreachable!("validated to have these ranks");
     };
     let experts = *experts;
-    let ids = Rows::new(ids);
+    let (ids, shape) = (Rows::new(ids), ids.1.dims());
     let mut chosen = vec![0u32; ids.count() * ids.len()];
     let tokens = chosen.chunks_exact_mut(*top).enumerate();
     tokens.for_each(|(token, out)| ids.read(token, 0, bytemuck::cast_slice_mut(out)));
@@ -110,7 +110,7 @@ pub(super) fn qmatmul_id(
             chosen_by.entry(id as usize).or_default().push(row);
         } else {
             without.push(row);
-            wrong = wrong.or((id != PADDING).then_some(id));
+            wrong = wrong.or((id != PADDING).then_some((row, id)));
         }
     }
     let groups: Vec<Group> = chosen_by.into_iter().map(|(expert, rows)| Group { first: expert * n, rows }).collect();
@@ -125,11 +125,6 @@ pub(super) fn qmatmul_id(
     }
     match wrong {
         None => Ok(()),
-        Some(id) => Err(Error::new(
-            ErrorKind::IndexOutOfRange,
-            format!(
-                "qmatmul_id: expert {id} does not exist, there are {experts}; its rows are set to 0 (the id {PADDING} marks padding)"
-            ),
-        )),
+        Some((row, id)) => Err(Op::QMatmulId(op).id_out_of_range(id.into(), row, shape, weight.1.dims())),
     }
 }

@@ -351,6 +351,7 @@ impl Plan {
             ReduceOp::Mean | ReduceOp::L2Norm | ReduceOp::Var | ReduceOp::Std => {
                 dispatch_float_compute!(self.dtype, C => cell(self.completed::<C>(of_cell(value))))
             }
+            ReduceOp::ArgMin | ReduceOp::ArgMax if self.dtype == DType::I64 => cell(i64::from(of_cell::<u32>(value))),
             _ => value,
         };
         crate::dispatch_dtype!(self.dtype, T => {

@@ -4,6 +4,7 @@
 mod attention;
 mod compact;
 mod index_map;
+mod indexing;
 mod quantized;
 mod windows;
 
@@ -11,6 +12,7 @@ use super::{Op, Reduce};
 use crate::{DType, Dims, Error, ErrorKind, Result, Shape};
 use attention::attention;
 use index_map::{concat, flip, pad, repeat, roll};
+use indexing::{gather, gather_nd, index_add, index_select, scatter, scatter_nd};
 use quantized::{qmatmul, qmatmul_id};
 use windows::{conv, pool, upsample, windows};
 
@@ -108,26 +110,6 @@ fn matmul(lhs: &Shape, rhs: &Shape) -> Result<Shape> {
     Ok(dims.into())
 }
 
-/// Checks a scatter: ids and source have one shape, which fits into the destination in every
-/// dimension except `dim`.
-fn scatter(op: &Op, to: &Shape, ids: &Shape, src: &Shape, dim: usize) -> Result<Shape> {
-    dimension(op, to, dim)?;
-    if ids != src {
-        return Err(mismatch(format!("{op}: ids {ids} and source {src} have different shapes")));
-    }
-    within(op, ids, to, dim)?;
-    Ok(to.clone())
-}
-
-/// Checks that ids have the tensor's rank and fit into it in every dimension except `dim`.
-fn within(op: &Op, ids: &Shape, tensor: &Shape, dim: usize) -> Result<()> {
-    let fits = |d: usize| d == dim || ids.dims()[d] <= tensor.dims()[d];
-    if ids.rank() == tensor.rank() && (0..ids.rank()).all(fits) {
-        return Ok(());
-    }
-    Err(mismatch(format!("{op}: ids {ids} must have the rank of {tensor} and may exceed it only in dimension {dim}")))
-}
-
 fn rope(op: &Op, form: super::RopeForm, x: &Shape, cos: &Shape, sin: &Shape) -> Result<Shape> {
     rank(op, "an input", x, 4)?;
     let (batch, d) = (x.dims()[0], x.dims()[3]);
@@ -203,27 +185,13 @@ impl Op {
             }
             (Op::Rope(form), [x, cos, sin]) => rope(self, *form, x, cos, sin)?,
             (Op::ScaledDotProductAttention(p), inputs) => attention(self, p, inputs)?,
-            (Op::Gather { dim }, [src, ids]) => {
-                dimension(self, src, *dim)?;
-                within(self, ids, src, *dim)?;
-                (*ids).clone()
-            }
-            (Op::IndexSelect { dim }, [src, ids]) => {
-                dimension(self, src, *dim)?;
-                rank(self, "ids", ids, 1)?;
-                with_dim(src, *dim, ids.dims()[0])
-            }
-            (Op::ScatterSet { dim } | Op::ScatterAdd { dim }, [to, ids, src]) => scatter(self, to, ids, src, *dim)?,
-            (Op::IndexAdd { dim }, [to, ids, src]) => {
-                dimension(self, to, *dim)?;
-                rank(self, "ids", ids, 1)?;
-                if **src != with_dim(to, *dim, ids.dims()[0]) {
-                    return Err(mismatch(format!(
-                        "{self}: a source of {src} does not fit ids {ids} for dimension {dim} of {to}"
-                    )));
-                }
-                (*to).clone()
-            }
+            (Op::Gather(p), [src, ids]) => gather(self, src, ids, p.dim)?,
+            (Op::IndexSelect(p), [src, ids]) => index_select(self, src, ids, p.dim)?,
+            (Op::ScatterSet(p) | Op::ScatterAdd(p), [to, ids, src]) => scatter(self, to, ids, src, p.dim)?,
+            (Op::ScatterReduce(p), [to, ids, src]) => scatter(self, to, ids, src, p.dim)?,
+            (Op::IndexAdd(p), [to, ids, src]) => index_add(self, to, ids, src, p.dim)?,
+            (Op::GatherNd(p), [src, ids]) => gather_nd(self, src, ids, p.batch_dims)?,
+            (Op::ScatterNd(_), [to, ids, src]) => scatter_nd(self, to, ids, src)?,
             (Op::CountNonzero, _) => Shape::default(),
             (Op::Nonzero { bound }, [src]) => [*bound, src.rank()].into(),
             (Op::MaskedSelect { bound }, _) => all_equal(self, inputs).map(|_| (*bound).into())?,

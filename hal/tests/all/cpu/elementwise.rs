@@ -4,7 +4,7 @@
 use super::oracle::{Exact, assert_value, round, value};
 use super::*;
 use half::{bf16, f16};
-use isobit_hal::{BinaryOp, CmpOp, ErrorKind, F8E4M3, F8E5M2, Op, Predicate, Src, UnaryOp};
+use isobit_hal::{BinaryOp, CmpOp, ErrorKind, F8E4M3, F8E5M2, Indexing, Op, Predicate, Src, UnaryOp};
 
 fn unary<T: WithDType>(op: UnaryOp, x: &[T]) -> Vec<T> {
     vec(&storage(x).unary(&Layout::contiguous(x.len()), op).unwrap())
@@ -443,7 +443,7 @@ fn a_scalar_is_a_tensor_that_repeats_it() {
     refused(add, &[x, Src::Scalar(Scalar::F64(1.0))], ErrorKind::UnsupportedDtype, "f32, f64");
     refused(Op::Unary(UnaryOp::Exp), &[s], ErrorKind::InvalidArgument, "cannot take a scalar");
     let ids = Src::Scalar(Scalar::U32(0));
-    refused(Op::Gather { dim: 0 }, &[x, ids], ErrorKind::InvalidArgument, "as input 1");
+    refused(Op::Gather(Indexing::new(0)), &[x, ids], ErrorKind::InvalidArgument, "as input 1");
 }
 
 #[test]

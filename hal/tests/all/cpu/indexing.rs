@@ -2,7 +2,7 @@
 
 use super::*;
 use half::f16;
-use isobit_hal::{Dims, ErrorKind, Op, Src};
+use isobit_hal::{Dims, ErrorKind, GatherNd, Indexing, Op, ScatterNd, ScatterOp, ScatterReduce, Src};
 
 /// Returns every index of a shape, in row-major order.
 fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
@@ -74,7 +74,9 @@ fn every_operation_does_what_it_says_in_every_layout() {
                     set[at] = source[offset(&from, &index)];
                     added[at] += source[offset(&from, &index)];
                 }
-                for (op, want) in [(Op::ScatterSet { dim }, set), (Op::ScatterAdd { dim }, added)] {
+                for (op, want) in
+                    [(Op::ScatterSet(Indexing::new(dim)), set), (Op::ScatterAdd(Indexing::new(dim)), added)]
+                {
                     let mut dst = storage(&target);
                     CpuStorage::apply_into(&op, &inputs, &mut dst, &to).unwrap();
                     assert_same(&vec::<f32>(&dst), &want);
@@ -138,6 +140,195 @@ fn sums_of_narrow_floats_are_rounded_once_and_integers_wrap() {
     assert_eq!(vec::<f16>(&dst)[0].to_bits(), nan.to_bits(), "an element that nothing is added to keeps its bits");
 }
 
+/// What PyTorch 2.x gives for `scatter_reduce` with `include_self=True`, worked out by hand where a
+/// NaN or a zero's sign decides.
+#[test]
+fn products_and_extremes_start_from_what_is_there() {
+    let (two, six) = (Layout::contiguous(2), Layout::contiguous(6));
+    let ids = storage(&[0u32, 1, 0, 1, u32::MAX, 0]);
+    let src = storage(&[3f32, -2.0, 0.5, 7.0, f32::NAN, -4.0]);
+    for (op, want) in
+        [(ScatterOp::Prod, [-12.0, -14.0]), (ScatterOp::Amin, [-4.0, -2.0]), (ScatterOp::Amax, [3.0, 7.0])]
+    {
+        let mut dst = storage(&[2f32, 1.0]);
+        dst.scatter_reduce(&two, &ids, &six, &src, &six, ScatterReduce::new(op, 0)).unwrap();
+        assert_eq!(vec::<f32>(&dst), want, "{op}");
+    }
+    let one = Layout::contiguous(1);
+    let reduce = |op, to: f32, x: f32| {
+        let mut dst = storage(&[to]);
+        dst.scatter_reduce(&one, &storage(&[0u8]), &one, &storage(&[x]), &one, ScatterReduce::new(op, 0)).unwrap();
+        vec::<f32>(&dst)[0]
+    };
+    assert!(reduce(ScatterOp::Amax, f32::NAN, 1.0).is_nan() && reduce(ScatterOp::Amin, 1.0, f32::NAN).is_nan());
+    assert_eq!(reduce(ScatterOp::Amin, 0.0, -0.0).to_bits(), (-0f32).to_bits());
+    assert_eq!(reduce(ScatterOp::Amax, -0.0, 0.0).to_bits(), 0f32.to_bits());
+    // Signed and unsigned integers differ in their order, and wrap to the same bits.
+    let bytes = |op, to: u8, x: u8| {
+        let mut dst = storage(&[to]);
+        dst.scatter_reduce(&one, &storage(&[0u8]), &one, &storage(&[x]), &one, ScatterReduce::new(op, 0)).unwrap();
+        vec::<u8>(&dst)[0]
+    };
+    assert_eq!([bytes(ScatterOp::Amax, 1, 200), bytes(ScatterOp::Prod, 100, 3)], [200, 44]);
+    let mut dst = storage(&[1i8]);
+    dst.scatter_reduce(&one, &storage(&[0u8]), &one, &storage(&[-56i8]), &one, ScatterReduce::new(ScatterOp::Amax, 0))
+        .unwrap();
+    assert_eq!(vec::<i8>(&dst), [1]);
+    // A product is rounded once: 3 * 683 is no f16, and rounds to 2048.
+    let mut dst = storage(&[f16::from_f32(3.0)]);
+    let src = storage(&[f16::from_f32(683.0), f16::from_f32(1.5)]);
+    dst.scatter_reduce(&one, &storage(&[0u8, 0]), &two, &src, &two, ScatterReduce::new(ScatterOp::Prod, 0)).unwrap();
+    assert_eq!(vec::<f16>(&dst), [f16::from_f32(3074.0)]);
+}
+
+#[test]
+fn negative_ids_count_from_the_end_if_the_call_allows_them() {
+    let (three, four) = (Layout::contiguous(3), Layout::contiguous(4));
+    let x = storage(&[10i32, 11, 12]);
+    let taken = |ids: &CpuStorage, negative: bool| {
+        let along = if negative { Indexing::new(0).with_negative_ids() } else { Indexing::new(0) };
+        CpuStorage::apply(&Op::Gather(along), &[(&x, &three), (ids, &four)]).map(|y| vec::<i32>(&y))
+    };
+    assert_eq!(taken(&storage(&[-1i32, -3, 0, i32::MAX]), true).unwrap(), [12, 10, 10, 0]);
+    assert_eq!(taken(&storage(&[-1i64, -3, 2, i64::MAX]), true).unwrap(), [12, 10, 12, 0]);
+    assert_eq!(taken(&storage(&[2u8, 0, 1, 1]), true).unwrap(), [12, 10, 11, 11]);
+    out_of_range(taken(&storage(&[0i64, -4, i64::MIN, 0]), true).map(drop), "-4 at [1] of the ids");
+    out_of_range(taken(&storage(&[0i64, 0, i64::MIN, 0]), true).map(drop), "-9223372036854775808 at [2] of the ids");
+    let error = taken(&storage(&[0i32, 1, 2, -1]), false).unwrap_err();
+    assert!(error.message().contains("negative ids count from the end if the call allows them"), "{error}");
+
+    let mut dst = storage(&[0i32; 3]);
+    let inputs = [storage(&[-1i32, 0, -3, -1]), storage(&[1i32, 2, 3, 4])];
+    let inputs = [Src::InPlace, Src::Storage(&inputs[0], &four), Src::Storage(&inputs[1], &four)];
+    for (op, want) in [
+        (Op::ScatterSet(Indexing::new(0).with_negative_ids()), [3, 0, 4]),
+        (Op::ScatterAdd(Indexing::new(0).with_negative_ids()), [8, 0, 9]),
+        (Op::IndexAdd(Indexing::new(0).with_negative_ids()), [13, 0, 14]),
+        (Op::ScatterReduce(ScatterReduce::new(ScatterOp::Prod, 0).with_negative_ids()), [78, 0, 56]),
+    ] {
+        CpuStorage::apply_into(&op, &inputs, &mut dst, &three).unwrap();
+        assert_eq!(vec::<i32>(&dst), want, "{op}");
+    }
+}
+
+/// The first wrong id in row-major order is not the first one in memory.
+#[test]
+fn a_wrong_id_is_reported_with_its_place() {
+    let ids = storage(&[0i64, 9, 7, 8, 0, 0]);
+    let turned = Layout::contiguous((3, 2)).transpose(0, 1).unwrap(); // [[0, 7, 0], [9, 8, 0]]
+    let x = storage(&[1f32; 6]);
+    let l = Layout::contiguous((2, 3));
+    out_of_range(x.gather(&l, &ids, &turned, 1).map(drop), "7 at [0, 1] of the ids");
+    let ids = storage(&[0i64, 0, 7, 0, 8, 0]);
+    let turned = Layout::contiguous((3, 2)).transpose(0, 1).unwrap(); // [[0, 7, 8], [0, 0, 0]]
+    let mut dst = storage(&[0f32; 6]);
+    out_of_range(dst.scatter_set(&l, &ids, &turned, &x, &l, 1), "7 at [0, 1] of the ids");
+    out_of_range(dst.scatter_add_set(&l, &ids, &turned, &x, &l, 0), "7 at [0, 1] of the ids lies outside dimension 0,");
+    // Ids of one dimension have places in it, and the same id for all elements has the first place.
+    let four = storage(&[0u32, 1, 5, 6]);
+    out_of_range(x.index_select(&l, &four, &Layout::contiguous(4), 1).map(drop), "5 at [2] of the ids");
+    let row = Layout::contiguous((2, 1)).broadcast_as((2, 3)).unwrap();
+    out_of_range(x.gather(&l, &storage(&[0u32, 4]), &row, 0).map(drop), "4 at [1, 0] of the ids");
+    // Tuples name the dimension of their component.
+    let ids = storage(&[1i32, 2, 1, 3, 2, 0]);
+    let error = x.gather_nd(&l, &ids, &Layout::contiguous((3, 2)), GatherNd::new(0)).unwrap_err();
+    assert!(
+        error.message().contains("the id 3 at [1, 1] of the ids lies outside dimension 1, which has size 3"),
+        "{error}"
+    );
+}
+
+/// Elements one by one, by the definition, in layouts that can be flattened and in others.
+#[test]
+fn tuples_of_ids_index_the_first_dimensions() {
+    let mut rng = Rng(63);
+    // Shared, indexed and other dimensions, and those of the tuples.
+    let cases: [[&[usize]; 4]; 6] = [
+        [&[], &[4], &[3], &[5]],
+        [&[], &[4, 3], &[], &[2, 5]],
+        [&[], &[2, 3, 4], &[5], &[7]],
+        [&[2], &[4, 3], &[2, 2], &[3]],
+        [&[2, 3], &[5], &[], &[]],
+        [&[], &[], &[3, 2], &[4]],
+    ];
+    for [shared, sizes, slice, tuples] in cases {
+        let tensor = [shared, sizes, slice].concat();
+        let (first, moved) = ([shared, tuples].concat(), [shared, tuples, slice].concat());
+        let ids: Vec<i64> = indices(&first)
+            .iter()
+            .flat_map(|_| sizes.iter().map(|&n| rng.below(2 * n) as i64 - n as i64).collect::<Vec<_>>())
+            .collect();
+        let ids_layout = Layout::contiguous([&first[..], &[sizes.len()]].concat());
+        let stored = storage(&ids);
+        // Where an element of the moved ones is in the tensor.
+        let place = |index: &[usize]| -> Vec<usize> {
+            let row = offset(&Layout::contiguous(&first[..]), &index[..first.len()]) * sizes.len();
+            let named = sizes.iter().enumerate().map(|(k, &n)| ids[row + k].rem_euclid(n as i64) as usize);
+            index[..shared.len()].iter().copied().chain(named).chain(index[first.len()..].iter().copied()).collect()
+        };
+        for ((to, to_len), (from, from_len)) in layouts(&tensor, false).into_iter().zip(layouts(&moved, true)) {
+            let (target, source) = (rng.floats(to_len), rng.floats(from_len));
+            let op = GatherNd::new(shared.len()).with_negative_ids();
+            let got = storage(&target).gather_nd(&to, &stored, &ids_layout, op).unwrap();
+            let want: Vec<f32> = indices(&moved).iter().map(|i| target[offset(&to, &place(i))]).collect();
+            assert_same(&vec::<f32>(&got), &want);
+            if !shared.is_empty() {
+                continue;
+            }
+            for (op, combine) in [
+                (ScatterOp::Set, (|_, x| x) as fn(f32, f32) -> f32),
+                (ScatterOp::Add, |to, x| to + x),
+                (ScatterOp::Prod, |to, x| to * x),
+                (ScatterOp::Amin, f32::min),
+                (ScatterOp::Amax, f32::max),
+            ] {
+                let mut want = target.clone();
+                for index in indices(&moved) {
+                    let at = offset(&to, &place(&index));
+                    want[at] = combine(want[at], source[offset(&from, &index)]);
+                }
+                let mut got = storage(&target);
+                let op = ScatterNd::new(op).with_negative_ids();
+                got.scatter_nd(&to, &stored, &ids_layout, &storage(&source), &from, op).unwrap();
+                assert_same(&vec::<f32>(&got), &want);
+            }
+        }
+    }
+}
+
+#[test]
+fn tuples_with_padding_or_a_wrong_id_name_nothing() {
+    let (l, three) = (Layout::contiguous((2, 2)), Layout::contiguous(3));
+    let x = storage(&[1i32, 2, 3, 4]);
+    let ids = storage(&[1u32, u32::MAX, 0, 1, 2, 0]);
+    let tuples = Layout::contiguous((3, 2));
+    let mut got = storage(&[-1i32; 3]);
+    let inputs = [Src::Storage(&x, &l), Src::Storage(&ids, &tuples)];
+    out_of_range(
+        CpuStorage::apply_into(&Op::GatherNd(GatherNd::new(0)), &inputs, &mut got, &three),
+        "2 at [2, 0] of the ids",
+    );
+    assert_eq!(vec::<i32>(&got), [0, 2, 0]);
+    let mut dst = storage(&[1i32, 2, 3, 4]);
+    let src = storage(&[10i32, 20, 30]);
+    let op = ScatterNd::new(ScatterOp::Amax);
+    out_of_range(dst.scatter_nd(&l, &ids, &tuples, &src, &three, op), "2 at [2, 0] of the ids");
+    assert_eq!(vec::<i32>(&dst), [1, 20, 3, 4]);
+    // Nothing to take, and nowhere to put it.
+    let none = storage::<i32>(&[]);
+    let empty = Layout::contiguous((0, 2));
+    assert!(x.gather_nd(&l, &storage::<i64>(&[]), &empty, GatherNd::new(0)).unwrap().is_empty());
+    let one = storage(&[0i64, 0]);
+    let (pair, single) = (Layout::contiguous((1, 2)), Layout::contiguous(1));
+    let inputs = [Src::Storage(&none, &empty), Src::Storage(&one, &pair)];
+    let mut got = storage(&[-1i32]);
+    out_of_range(
+        CpuStorage::apply_into(&Op::GatherNd(GatherNd::new(0)), &inputs, &mut got, &single),
+        "0 at [0, 0] of the ids",
+    );
+    assert_eq!(vec::<i32>(&got), [0]);
+}
+
 /// If some ids are wrong, the other elements are still processed; the error names the first wrong
 /// id.
 #[track_caller]
@@ -154,7 +345,7 @@ fn padding_is_left_out_and_what_is_out_of_range_is_reported_too() {
     let mut dst = storage(&[-1i32; 4]);
     let mut take = |ids: &CpuStorage| {
         let result = CpuStorage::apply_into(
-            &Op::Gather { dim: 0 },
+            &Op::Gather(Indexing::new(0)),
             &[Src::Storage(&src, &l(3)), Src::Storage(ids, &l(4))],
             &mut dst,
             &l(4),
@@ -203,7 +394,7 @@ fn there_may_be_nothing_to_take_or_nowhere_to_put_it() {
     let (empty, two) = (Layout::contiguous(0), Layout::contiguous(2));
     let mut dst = storage(&[1f32, 1.0]);
     let inputs = [Src::Storage(&none, &empty), Src::Storage(&ids, &two)];
-    out_of_range(CpuStorage::apply_into(&Op::Gather { dim: 0 }, &inputs, &mut dst, &two), "0");
+    out_of_range(CpuStorage::apply_into(&Op::Gather(Indexing::new(0)), &inputs, &mut dst, &two), "0");
     assert_eq!(vec::<f32>(&dst), [0.0, 0.0]);
     let mut nowhere = storage::<f32>(&[]);
     out_of_range(nowhere.scatter_set(&empty, &ids, &two, &dst, &two, 0), "0");

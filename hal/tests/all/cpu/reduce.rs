@@ -164,3 +164,17 @@ fn extremes_with_nan_and_zeros() {
         assert_eq!(arg(ReduceOp::ArgMin, &x), first);
     }
 }
+
+#[test]
+fn positions_may_be_written_as_i64() {
+    let x = storage(&[1i8, 5, -3, 5, 0, 0]);
+    let l = Layout::contiguous([2, 3]);
+    // Every second element of the destination: the others keep what they hold.
+    let every_second = Layout::contiguous([2, 2]).narrow(1, 0, 1).unwrap();
+    for (op, want) in [(ReduceOp::ArgMax, [1, 0]), (ReduceOp::ArgMin, [2, 1])] {
+        let mut dst = storage(&[-1i64; 4]);
+        CpuStorage::reduce_into(&Reduce::new(op, &[1]), &x, &l, &mut dst, &every_second).unwrap();
+        assert_eq!(vec::<i64>(&dst), [want[0], -1, want[1], -1], "{op}");
+    }
+    assert_eq!(x.reduce(&l, &Reduce::new(ReduceOp::ArgMax, &[0, 1])).unwrap().to_vec::<u32>().unwrap(), [1]);
+}

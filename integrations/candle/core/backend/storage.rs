@@ -294,11 +294,11 @@ impl crate::backend::BackendStorage for CudaStorage {
     }
 
     fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
-        self.by_ids(Op::Gather { dim }, layout, ids, ids_layout)
+        self.by_ids(Op::Gather(isobit::Indexing::new(dim)), layout, ids, ids_layout)
     }
 
     fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
-        self.by_ids(Op::IndexSelect { dim }, layout, ids, ids_layout)
+        self.by_ids(Op::IndexSelect(isobit::Indexing::new(dim)), layout, ids, ids_layout)
     }
 
     fn scatter_set(
@@ -310,7 +310,7 @@ impl crate::backend::BackendStorage for CudaStorage {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<()> {
-        self.change_by_ids(Op::ScatterSet { dim }, layout, ids, ids_layout, src, src_layout)
+        self.change_by_ids(Op::ScatterSet(isobit::Indexing::new(dim)), layout, ids, ids_layout, src, src_layout)
     }
 
     fn scatter_add_set(
@@ -322,7 +322,7 @@ impl crate::backend::BackendStorage for CudaStorage {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<()> {
-        self.change_by_ids(Op::ScatterAdd { dim }, layout, ids, ids_layout, src, src_layout)
+        self.change_by_ids(Op::ScatterAdd(isobit::Indexing::new(dim)), layout, ids, ids_layout, src, src_layout)
     }
 
     fn index_add(
@@ -337,7 +337,7 @@ impl crate::backend::BackendStorage for CudaStorage {
         let (layout, src_layout) = (convert::layout(layout)?, convert::layout(src_layout)?);
         let ids = Ids::of(ids, ids_layout)?;
         let inputs = [ids.operand(), (&src.storage, &src_layout)];
-        self.make(|s| AnyStorage::apply(&Op::IndexAdd { dim }, &[(s, &layout), inputs[0], inputs[1]]))
+        self.make(|s| AnyStorage::apply(&Op::IndexAdd(isobit::Indexing::new(dim)), &[(s, &layout), inputs[0], inputs[1]]))
     }
 
     fn matmul(

@@ -16,7 +16,7 @@ use crate::manifest::instances::compact::{COORDINATES, MARK, SELECT, key};
 use crate::ops::{cast, copy, fill, indexing, scan, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Scalar, Scan, Src};
+use isobit_hal::{BackendStorage, Cast, DType, Indexing, Layout, Op, Result, Scalar, Scan, Src};
 use tiles::{Marks, Which};
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -29,7 +29,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
             [marks(dtypes[1]), copy::keys(&Op::Copy, &[dst, dst]), results(SELECT, dst)].concat()
         }
         Op::Compress { dim, .. } => {
-            let taken = indexing::keys(&Op::IndexSelect { dim: *dim }, &[dst, DType::I64, dst]);
+            let taken = indexing::keys(&Op::IndexSelect(Indexing::new(*dim)), &[dst, DType::I64, dst]);
             [marks(dtypes[1]), results(COORDINATES, DType::I64), taken].concat()
         }
         _ => unique::keys(op, dtypes),
@@ -44,7 +44,7 @@ fn marks(dtype: DType) -> Vec<Key> {
 
 /// Returns the kernels that write a count.
 fn counts(dst: DType) -> Vec<Key> {
-    cast::keys(&Op::Cast, &[DType::I64, dst])
+    cast::keys(&Op::Cast(Cast::default()), &[DType::I64, dst])
 }
 
 /// Returns the kernels that write results, and what stands after the last.
@@ -98,7 +98,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
                 &mut ids,
                 &column,
             )?;
-            indexing::apply_into(&Op::IndexSelect { dim }, &[srcs[0], Src::Storage(&ids, &row)], dst, dst_layout)
+            indexing::apply_into(
+                &Op::IndexSelect(Indexing::new(dim)),
+                &[srcs[0], Src::Storage(&ids, &row)],
+                dst,
+                dst_layout,
+            )
         }
         _ => unique::apply_into(op, (src, layout), fill, dst, dst_layout),
     }

@@ -111,6 +111,6 @@ impl<R: GpuRuntime> Marks<R> {
     /// The errors of launches.
     pub fn count(&self, dst: &mut GpuStorage<R>, dst_layout: &Layout) -> Result<()> {
         let last = Layout::contiguous_with_offset((), self.tiles);
-        cast::apply_into(&Op::Cast, &[Src::Storage(&self.places, &last)], dst, dst_layout)
+        cast::to_dtype_of(dst, dst_layout, &self.places, &last)
     }
 }

@@ -9,11 +9,11 @@ use crate::manifest::instances::compact::{COORDINATES, RANKS, SELECT, key};
 use crate::ops::{binary, copy, indexing, sort};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, BinaryOp, DType, Layout, Op, Result, Scalar, Sort, Src};
+use isobit_hal::{BackendStorage, BinaryOp, DType, Indexing, Layout, Op, Result, Scalar, Sort, Src};
 
 const SORT: Op = Op::Sort(Sort::ascending());
 const ORDER: Op = Op::ArgSort(Sort::ascending());
-const TAKE: Op = Op::IndexSelect { dim: 0 };
+const TAKE: Op = Op::IndexSelect(Indexing::new(0));
 const SUB: Op = Op::Binary(BinaryOp::Sub);
 
 /// Returns the dtype of the positions that an operation needs besides the sorted values, for a

@@ -1,6 +1,6 @@
 //! Gathers elements at positions: chooses the kernel and its parameters.
 
-use super::{id_strides, in_order};
+use super::{from_end, id_strides, in_order};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
 use crate::launch::{Launch, sizes};
@@ -8,7 +8,7 @@ use crate::manifest::instances::indexing::{GATHER, GATHER_16, STAGED, carrier, w
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, LaunchConfig, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Indexing, LaunchConfig, Layout, Op, Result, Src};
 use std::mem::offset_of;
 
 /// Elements per block of the kernel for any layout.
@@ -22,61 +22,69 @@ const STAGED_IDS: usize = 256;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Gather {
-    index: Index<3>,
+    index: Index<4>,
+    place: u64,
     size: u64,
     step: u64,
+    from_end: u64,
     n: u32,
 }
 
-const _: () = assert!(size_of::<Gather>() == 320);
-const _: () = assert!(offset_of!(Gather, size) == 296 && offset_of!(Gather, n) == 312);
+const _: () = assert!(size_of::<Gather>() == 400);
+const _: () = assert!(offset_of!(Gather, place) == 360 && offset_of!(Gather, n) == 392);
 
 /// The layout of the kernels' `Staged`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Staged {
-    lines: Index<3>,
+    lines: Index<4>,
+    place: u64,
     size: u32,
     n: u32,
     dst_step: u64,
     ids_step: u64,
+    place_step: u64,
+    from_end: u64,
     parts: Divisor,
     part: u32,
     src_vectors: u32,
     vectors: u32,
 }
 
-const _: () = assert!(size_of::<Staged>() == 344);
-const _: () = assert!(offset_of!(Staged, size) == 296 && offset_of!(Staged, dst_step) == 304);
-const _: () = assert!(offset_of!(Staged, parts) == 320 && offset_of!(Staged, part) == 332);
+const _: () = assert!(size_of::<Staged>() == 432);
+const _: () = assert!(offset_of!(Staged, size) == 368 && offset_of!(Staged, dst_step) == 376);
+const _: () = assert!(offset_of!(Staged, parts) == 408 && offset_of!(Staged, part) == 420);
 
 /// The operands, the addresses of their first elements, and the dtype of the ids.
-struct Operands<'a, R: GpuRuntime> {
-    dst: &'a GpuStorage<R>,
+pub(super) struct Operands<'a, R: GpuRuntime> {
+    pub(super) dst: &'a GpuStorage<R>,
     /// Destination, ids, source.
-    at: [DevicePtr; 3],
-    ids: DType,
-    flag: DevicePtr,
+    pub(super) at: [DevicePtr; 3],
+    pub(super) ids: DType,
+    /// The number of positions if negative ids count from the end, else 0.
+    pub(super) from_end: usize,
+    pub(super) flag: DevicePtr,
 }
 
+/// Runs `gather` and `index_select`.
 pub(super) fn take<R: GpuRuntime>(
     op: &Op,
-    dim: usize,
     srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
+    let Indexing { dim, .. } = op.indexing().expect("an operation with single ids");
     let ((src, src_layout), (ids, ids_layout)) = (stored(srcs, 0), stored(srcs, 1));
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
     let (size, step) = (src_layout.dims()[dim], src_layout.stride()[dim]);
-    let id_strides = id_strides(ids_layout, op, dim, dst_layout.dims().len());
-    let dim_of = |d: usize| Dim {
-        size: dst_layout.dims()[d],
-        stride: [dst_layout.stride()[d], id_strides[d], if d == dim { 0 } else { src_layout.stride()[d] }],
+    let [id_strides, places] = id_strides(ids_layout, op, dim, dst_layout.dims().len());
+    let dim_of = |d: usize| {
+        let from = if d == dim { 0 } else { src_layout.stride()[d] };
+        Dim { size: dst_layout.dims()[d], stride: [dst_layout.stride()[d], id_strides[d], from, places[d]] }
     };
-    let flag = dst.device().index_faults(op, size)?;
+    let flag = dst.device().index_faults(op, [ids_layout.dims(), src_layout.dims()])?;
     let operands = Operands {
         at: [
             dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
@@ -85,9 +93,10 @@ pub(super) fn take<R: GpuRuntime>(
         ],
         dst,
         ids: ids.dtype(),
+        from_end: from_end(op, size),
         flag: flag.ptr(),
     };
-    let lines: IndexDims<3> = (0..dst_layout.dims().len()).filter(|&d| d != dim).map(dim_of).collect();
+    let lines: IndexDims<4> = (0..dst_layout.dims().len()).filter(|&d| d != dim).map(dim_of).collect();
     let along = dim_of(dim);
     let nearest = lines.iter().all(|d| d.size == 1 || d.stride[0] >= along.stride[0]);
     let bytes = size.saturating_mul(dst.dtype().size_in_bytes());
@@ -102,20 +111,21 @@ pub(super) fn take<R: GpuRuntime>(
     let mut dims = lines;
     dims.push(along);
     // SAFETY: same as above.
-    unsafe { operands.any(size, step, in_order(dims)) }
+    unsafe { operands.any(size, step, dims) }
 }
 
 impl<R: GpuRuntime> Operands<'_, R> {
-    /// Gathers in any layout. `dims` are the dimensions of the destination, with the source at
-    /// position 0.
+    /// Gathers in any layout. `dims` are the dimensions of the destination, the ids, the source at
+    /// position 0, and the places of the ids.
     ///
     /// # Safety
     /// Every element of the walk must be allocated in destination and ids, and in the source at
     /// each of the `size` positions, which are `step` apart.
-    unsafe fn any(&self, size: usize, mut step: usize, mut dims: IndexDims<3>) -> Result<()> {
+    pub(super) unsafe fn any(&self, size: usize, mut step: usize, dims: IndexDims<4>) -> Result<()> {
+        let mut dims = in_order(dims);
         let mut unit = self.dst.dtype().size_in_bytes();
         let last = dims.len().saturating_sub(1);
-        if let [outer @ .., Dim { size: run, stride: [1, 0, 1] }] = &mut dims[..] {
+        if let [outer @ .., Dim { size: run, stride: [1, 0, 1, _] }] = &mut dims[..] {
             // Runs with a single id that are contiguous on both sides move in the largest units
             // that divide and align them.
             let steps = outer.iter().fold(step | *run, |all, d| all | d.stride[0] | d.stride[2]);
@@ -133,9 +143,16 @@ impl<R: GpuRuntime> Operands<'_, R> {
             16 => with_ids(GATHER_16, DType::I64, self.ids),
             _ => with_ids(GATHER, carrier(unit), self.ids),
         };
-        split(&dims, sizes::GATHER.limit(count(&dims)), [0; 3], &mut |dims, offset| {
+        split(&dims, sizes::GATHER.limit(count(&dims)), [0; 4], &mut |dims, offset| {
             let n = count(dims);
-            let parameters = Gather { index: Index::new(dims), size: size as u64, step: step as u64, n: n as u32 };
+            let parameters = Gather {
+                index: Index::new(dims),
+                place: offset[3] as u64,
+                size: size as u64,
+                step: step as u64,
+                from_end: self.from_end as u64,
+                n: n as u32,
+            };
             let [dst, ids, src] = self.moved(offset, unit);
             let launch = Launch::linear(key, n.div_ceil(BLOCK_ELEMENTS) as u32, 256);
             // SAFETY: this is a part of the walk, for which the caller promises that every element
@@ -149,7 +166,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
     ///
     /// # Safety
     /// Same as [`any`](Self::any), with a `step` of 1.
-    unsafe fn staged(&self, size: usize, along: Dim<3>, lines: IndexDims<3>) -> Result<()> {
+    unsafe fn staged(&self, size: usize, along: Dim<4>, lines: IndexDims<4>) -> Result<()> {
         let unit = self.dst.dtype().size_in_bytes();
         let id = self.ids.size_in_bytes();
         let ids_pack = (16 / id).min(8);
@@ -168,10 +185,13 @@ impl<R: GpuRuntime> Operands<'_, R> {
             && aligned(1, ids_pack * id, id);
         let mut parameters = Staged {
             lines: Index::new(&[]),
+            place: 0,
             size: size as u32,
             n: along.size as u32,
             dst_step: along.stride[0] as u64,
             ids_step: along.stride[1] as u64,
+            place_step: along.stride[3] as u64,
+            from_end: self.from_end as u64,
             parts: Divisor::new(parts),
             part: part as u32,
             src_vectors: u32::from(aligned(2, 16, unit)),
@@ -179,8 +199,9 @@ impl<R: GpuRuntime> Operands<'_, R> {
         };
         let key = with_ids(STAGED, carrier(unit), self.ids);
         let blocks = sizes::GATHER_BLOCKS.limit(parts.saturating_mul(count(&lines)));
-        split(&lines, (blocks / parts).max(1), [0; 3], &mut |lines, offset| {
+        split(&lines, (blocks / parts).max(1), [0; 4], &mut |lines, offset| {
             parameters.lines = Index::new(lines);
+            parameters.place = offset[3] as u64;
             let [dst, ids, src] = self.moved(offset, unit);
             let mut config = LaunchConfig::linear((count(lines) * parts) as u32, STAGED_BLOCK as u32);
             config.shared_bytes = (size * unit) as u32;
@@ -192,7 +213,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
 
     /// Returns the addresses of the operands moved by an offset, for values in units of `unit`
     /// bytes.
-    fn moved(&self, offset: [usize; 3], unit: usize) -> [DevicePtr; 3] {
+    fn moved(&self, offset: [usize; 4], unit: usize) -> [DevicePtr; 3] {
         let sizes = [unit, self.ids.size_in_bytes(), unit];
         std::array::from_fn(|o| DevicePtr(self.at[o].0 + (offset[o] * sizes[o]) as u64))
     }

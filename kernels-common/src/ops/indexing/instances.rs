@@ -1,10 +1,11 @@
 //! Kernels that move bits exist once per element size, and kernels that add exist once per kind of
-//! value. Both exist for each dtype of ids.
+//! value. Both exist for each dtype of ids. Kernels that combine otherwise take ids of i64, which
+//! the kernel for tuples makes of all others.
 
 use super::combined;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::DType;
+use isobit_hal::{DType, ScatterOp};
 
 /// One id per element, or per unit of a run.
 pub const GATHER: u8 = 0;
@@ -14,8 +15,8 @@ pub const GATHER_16: u8 = 1;
 pub const STAGED: u8 = 2;
 /// Sets elements along lines, through shared memory.
 pub const LINES_SET: u8 = 3;
-/// Adds along lines, in shared memory.
-pub const LINES_ADD: u8 = 4;
+/// Combines elements along lines, in shared memory.
+pub const LINES_COMBINE: u8 = 4;
 /// Computes the destination of each source as a sort key.
 pub const KEYS: u8 = 5;
 /// Counts the digits of the keys in each tile.
@@ -28,10 +29,12 @@ pub const PLACE: u8 = 8;
 pub const SORTED_SET: u8 = 9;
 /// Same as [`SORTED_SET`], in units of 16 bytes.
 pub const SORTED_SET_16: u8 = 10;
-/// Adds from sorted sources.
-pub const SORTED_ADD: u8 = 11;
-/// Same as [`SORTED_ADD`], in packs of 16 bytes.
-pub const SORTED_ADD_PACKS: u8 = 12;
+/// Combines elements from sorted sources.
+pub const SORTED_COMBINE: u8 = 11;
+/// Same as [`SORTED_COMBINE`], in packs of 16 bytes.
+pub const SORTED_COMBINE_PACKS: u8 = 12;
+/// Turns tuples of ids into positions.
+pub const TUPLES: u8 = 13;
 
 /// The dtypes of ids.
 pub const IDS: [DType; 4] = [DType::U8, DType::U32, DType::I32, DType::I64];
@@ -45,10 +48,26 @@ pub fn carrier(size: usize) -> DType {
     CARRIERS[size.trailing_zeros() as usize].0
 }
 
-/// Returns the dtype whose key the kernels have that add elements of a dtype: signed and unsigned
-/// integers wrap to the same bits.
-pub fn summand(dtype: DType) -> DType {
-    if dtype.is_float() { dtype } else { carrier(dtype.size_in_bytes()) }
+/// Returns the dtype whose key the kernels have that combine elements of a dtype: sums and products
+/// of signed and unsigned integers wrap to the same bits.
+fn combined_values(op: ScatterOp, dtype: DType) -> DType {
+    let wraps = matches!(op, ScatterOp::Add | ScatterOp::Prod);
+    if wraps && !dtype.is_float() { carrier(dtype.size_in_bytes()) } else { dtype }
+}
+
+/// Returns the dtype of ids that the kernel along lines takes which combines elements.
+pub fn combined_ids(op: ScatterOp, ids: DType) -> DType {
+    if op == ScatterOp::Add { ids } else { DType::I64 }
+}
+
+/// Returns the key of the kernel that combines elements along lines.
+pub fn lines_combine(op: ScatterOp, values: DType, ids: DType) -> Key {
+    Key::new(Family::Indexing, op.index(), &[combined_values(op, values), combined_ids(op, ids)], LINES_COMBINE)
+}
+
+/// Returns the key of a kernel that combines elements from sorted sources.
+pub fn sorted_combine(op: ScatterOp, values: DType, variant: u8) -> Key {
+    Key::new(Family::Indexing, op.index(), &[combined_values(op, values)], variant)
 }
 
 /// Returns the key of a kernel for values and ids.
@@ -61,7 +80,8 @@ pub const fn of_values(variant: u8, values: DType) -> Key {
     Key::new(Family::Indexing, 0, &[values], variant)
 }
 
-/// Returns the key of a kernel of the sort; [`KEYS`] has one for each dtype of ids.
+/// Returns the key of a kernel of the sort or of tuples; [`KEYS`] and [`TUPLES`] have one for each
+/// dtype of ids.
 pub const fn of_sort(variant: u8, ids: &[DType]) -> Key {
     Key::new(Family::Indexing, 0, ids, variant)
 }
@@ -85,19 +105,14 @@ pub fn add(modules: &mut Vec<Module>) {
         gather.kernel(key, format!("gather_16_{ids}"), "ISOBIT_GATHER", &[UNIT_16, ids.as_str()]);
         modules.extend([gather, staged, set]);
     }
-    for dtype in combined().filter(|&dtype| summand(dtype) == dtype) {
-        let mut lines = Module::new(format!("scatter_add_{dtype}"), "ops/indexing/lines_add.cu");
-        for ids in IDS {
-            let symbol = format!("scatter_add_{dtype}_{ids}");
-            lines.kernel(with_ids(LINES_ADD, dtype, ids), symbol, "ISOBIT_LINES_ADD", &[dtype.as_str(), ids.as_str()]);
+    for dtype in combined() {
+        let mut add = Module::new(format!("scatter_add_{dtype}"), "ops/indexing/combine.cu");
+        combining(&mut add, ScatterOp::Add, dtype);
+        let mut reduce = Module::new(format!("scatter_reduce_{dtype}"), "ops/indexing/combine.cu");
+        for op in [ScatterOp::Prod, ScatterOp::Amin, ScatterOp::Amax] {
+            combining(&mut reduce, op, dtype);
         }
-        let mut sorted = Module::new(format!("sorted_add_{dtype}"), "ops/indexing/sorted_add.cu");
-        let pack = (16 / dtype.size_in_bytes()).to_string();
-        for (variant, pack) in [(SORTED_ADD, "1"), (SORTED_ADD_PACKS, &pack)] {
-            let symbol = format!("sorted_add_{dtype}_x{pack}");
-            sorted.kernel(of_values(variant, dtype), symbol, "ISOBIT_SORTED_ADD", &[dtype.as_str(), pack]);
-        }
-        modules.extend([lines, sorted]);
+        modules.extend([add, reduce].into_iter().filter(|module| !module.instances.is_empty()));
     }
     let mut set = Module::new("sorted_set", "ops/indexing/sorted_set.cu");
     for (dtype, ty) in CARRIERS {
@@ -105,9 +120,11 @@ pub fn add(modules: &mut Vec<Module>) {
     }
     set.kernel(of_values(SORTED_SET_16, DType::I64), "sorted_set_16".into(), "ISOBIT_SORTED_SET", &[UNIT_16]);
     let mut order = Module::new("indexing_order", "ops/indexing/radix_sort.cu");
+    let mut tuples = Module::new("indexing_tuples", "ops/indexing/tuples.cu");
     for ids in IDS {
         let key = of_sort(KEYS, &[ids]);
         order.kernel(key, format!("indexing_order_keys_{ids}"), "ISOBIT_ORDER_KEYS", &[ids.as_str()]);
+        tuples.kernel(of_sort(TUPLES, &[ids]), format!("indexing_tuples_{ids}"), "ISOBIT_TUPLES", &[ids.as_str()]);
     }
     for (variant, name, line) in [
         (COUNT, "indexing_order_count", "ISOBIT_ORDER_COUNT"),
@@ -116,5 +133,24 @@ pub fn add(modules: &mut Vec<Module>) {
     ] {
         order.kernel(of_sort(variant, &[]), name.into(), line, &[]);
     }
-    modules.extend([set, order]);
+    modules.extend([set, order, tuples]);
+}
+
+/// Adds the kernels that combine elements of a dtype, unless another dtype has them.
+fn combining(module: &mut Module, op: ScatterOp, dtype: DType) {
+    if combined_values(op, dtype) != dtype {
+        return;
+    }
+    let name = format!("{op:?}");
+    for ids in IDS.into_iter().filter(|&ids| combined_ids(op, ids) == ids) {
+        let symbol = format!("scatter_{op}_{dtype}_{ids}");
+        let arguments = [dtype.as_str(), ids.as_str(), &name];
+        module.kernel(lines_combine(op, dtype, ids), symbol, "ISOBIT_LINES_COMBINE", &arguments);
+    }
+    let pack = (16 / dtype.size_in_bytes()).to_string();
+    for (variant, pack) in [(SORTED_COMBINE, "1"), (SORTED_COMBINE_PACKS, &pack)] {
+        let symbol = format!("sorted_{op}_{dtype}_x{pack}");
+        let arguments = [dtype.as_str(), pack, &name];
+        module.kernel(sorted_combine(op, dtype, variant), symbol, "ISOBIT_SORTED_COMBINE", &arguments);
+    }
 }

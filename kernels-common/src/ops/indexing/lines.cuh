@@ -12,14 +12,18 @@ namespace isobit {
 // The host's `Lines`. A block has a range of the destinations of a strip of neighbouring lines. The
 // number of lines in a strip is a power of two; the last strip may have fewer.
 struct Lines {
-    // Where strips begin in destination, ids and source. `across` is the step from one line to the
-    // next, `along` the step from one element to the next.
-    Index<3> groups;
-    u64 across[3];
-    u64 along[3];
+    // Where strips begin in destination, ids and source, and the place of their first id in the
+    // order of the ids. `across` is the step from one line to the next, `along` the step from one
+    // element to the next.
+    Index<4> groups;
+    u64 across[4];
+    u64 along[4];
+    u64 place;
     // Sources per line, and destinations per line.
     u64 n;
     u64 size;
+    // The number of destinations if negative ids count from the end, else 0.
+    u64 from_end;
     // Lines per group, and the number of strips that they are divided into.
     u32 lines;
     u32 across_shift;
@@ -33,14 +37,14 @@ struct Lines {
 };
 
 // Must match ops/indexing/lines.rs.
-static_assert(sizeof(Lines) == 400);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, across) == 296 && ISOBIT_OFFSET(Lines, lines) == 360);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, strips) == 368 && ISOBIT_OFFSET(Lines, range) == 392);
+static_assert(sizeof(Lines) == 496);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, across) == 360 && ISOBIT_OFFSET(Lines, lines) == 456);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, strips) == 464 && ISOBIT_OFFSET(Lines, range) == 488);
 
 // What one thread needs: its line, to which all of its elements belong.
 struct Line {
-    // The first element in destination, ids and source.
-    u64 at[3];
+    // The first element in destination, ids and source, and the place of the first id.
+    u64 at[4];
     bool exists;
     // The position of the line in the strip, and that of the thread's first element along the line.
     u32 column;
@@ -55,7 +59,7 @@ struct Line {
 ISOBIT_FN Line line_of(const Lines &l, u32 block) {
     const u32 part = divide(block_x(), l.ranges), range = block_x() - part * l.ranges.size;
     const u32 group = divide(part, l.strips), strip = part - group * l.strips.size;
-    const Offsets<3> start = offsets_of(l.groups, group);
+    const Offsets<4> start = offsets_of(l.groups, group);
     const u32 across = 1u << l.across_shift;
     Line line;
     line.column = thread_x() & (across - 1);
@@ -64,17 +68,27 @@ ISOBIT_FN Line line_of(const Lines &l, u32 block) {
     const u32 number = strip * across + line.column;
     line.exists = number < l.lines;
 #pragma unroll
-    for (int o = 0; o < 3; o++)
+    for (int o = 0; o < 4; o++)
         line.at[o] = start.at[o] + number * l.across[o];
+    line.at[3] += l.place;
     line.low = (u64)range * l.range;
     line.range = l.size - line.low < l.range ? (u32)(l.size - line.low) : l.range;
     return line;
 }
 
-// Whether an id selects one of the block's destinations.
+// Whether an id selects one of the block's destinations; `key` becomes its position among them.
 template <typename I>
-ISOBIT_FN bool is_ours(I id, const Lines &l, const Line &line, bool &fault) {
-    return is_inside(id, l.size, fault) && (u64)id - line.low < line.range;
+ISOBIT_FN bool is_ours(I id, const Lines &l, const Line &line, u64 &key, bool &fault) {
+    u64 at;
+    const bool inside = is_inside(id, l.size, l.from_end, at, fault);
+    key = at - line.low;
+    return inside && key < line.range;
+}
+
+// Reports the first id out of range of a thread that has met one; `ids` are those of its line.
+template <typename I>
+ISOBIT_FN void report_line(u64 *flag, const I *ids, const Lines &l, const Line &line) {
+    report_first(flag, ids, l.along[1], line.at[3], l.along[3], line.row, l.n, line.rows, l.size, l.from_end);
 }
 
 } // namespace isobit

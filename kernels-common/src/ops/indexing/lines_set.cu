@@ -9,7 +9,7 @@ ISOBIT_CONST u32 SET_BLOCK = 256;
 ISOBIT_CONST u32 SET_EACH = 4;
 
 template <typename T, typename I>
-ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u32 *flag) {
+ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u64 *flag) {
     extern __shared__ vector_detail::words4 shared_words[];
     // For each destination, one more than the position of its last source, so that 0 means none.
     // The host ensures that positions fit.
@@ -30,13 +30,15 @@ ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u32
                 if (k + e * line.rows < n)
                     id[e] = ids[(k + e * line.rows) * l.along[1]];
 #pragma unroll
-            for (u32 e = 0; e < SET_EACH; e++)
-                if (k + e * line.rows < n && is_ours(id[e], l, line, fault))
-                    atomic_max(&last[(u32)((u64)id[e] - line.low) << l.across_shift | line.column],
-                               k + e * line.rows + 1);
+            for (u32 e = 0; e < SET_EACH; e++) {
+                u64 key;
+                if (k + e * line.rows < n && is_ours(id[e], l, line, key, fault))
+                    atomic_max(&last[(u32)key << l.across_shift | line.column], k + e * line.rows + 1);
+            }
         }
     }
-    report_fault(flag, fault);
+    if (fault)
+        report_line(flag, ids, l, line);
     barrier();
     // A thread stays on its line, because the block's step is a multiple of the number of lines.
     dst += line.at[0] + line.low * l.along[0];
@@ -63,7 +65,7 @@ ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u32
 
 #define ISOBIT_LINES_SET(NAME, T, I)                                                                                   \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(T *dst, const I *ids, const T *src, const Lines l, u32 *flag) {                            \
+    ISOBIT_KERNEL(256) NAME(T *dst, const I *ids, const T *src, const Lines l, u64 *flag) {                            \
         lines_set<T, I>(dst, ids, src, l, flag);                                                                       \
     }                                                                                                                  \
     }

@@ -1,16 +1,19 @@
-//! Indexing: takes elements at positions given by ids, and sets or adds elements at such positions.
+//! Indexing: takes elements at positions given by ids, and sets elements at such positions or
+//! combines others with them.
 //!
 //! Gathering has a kernel for any layout, and one that holds a line of the source in shared memory.
-//! Scattering (set and add) works along lines, which share no destination, in shared memory if the
-//! destinations of a line fit. If they do not fit, or if whole slices share an id, the sources are
-//! first sorted by destination. Every path processes sources with the same destination in their own
-//! order, so all paths give the same bits.
+//! Scattering works along lines, which share no destination, in shared memory if the destinations
+//! of a line fit. If they do not fit, or if whole slices share an id, the sources are first sorted
+//! by destination. Every path processes sources with the same destination in their own order, so
+//! all paths give the same bits. Tuples of ids become positions in the flattened dimensions that
+//! they index, for the same kernels.
 
 mod gather;
 mod lines;
 mod radix_sort;
 mod scatter;
 mod sorted;
+mod tuples;
 
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
@@ -18,33 +21,41 @@ use crate::manifest::instances::indexing::*;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{DType, Layout, Op, Result, Src};
+use isobit_hal::{DType, Dims, Layout, Op, Result, ScatterOp, Src};
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    let (values, ids) = (dtypes[dtypes.len() - 1], dtypes[dtypes.len() - if is_taking(op) { 2 } else { 3 }]);
+    let scatter = op.scatter_op();
+    let (values, given) = (dtypes[dtypes.len() - 1], dtypes[dtypes.len() - if scatter.is_none() { 2 } else { 3 }]);
     let size = values.size_in_bytes();
     let units = || (size.trailing_zeros()..4).map(|shift| carrier(1 << shift));
-    if is_taking(op) {
-        let mut keys: Vec<_> = units().map(|unit| with_ids(GATHER, unit, ids)).collect();
-        keys.extend([with_ids(GATHER_16, DType::I64, ids), with_ids(STAGED, carrier(size), ids)]);
-        return keys;
+    let has_tuples = matches!(op, Op::GatherNd(_) | Op::ScatterNd(_));
+    let ids = match scatter {
+        _ if has_tuples => DType::I64,
+        None | Some(ScatterOp::Set) => given,
+        Some(combine) => combined_ids(combine, given),
+    };
+    let mut keys = if has_tuples || ids != given { vec![of_sort(TUPLES, &[given])] } else { Vec::new() };
+    if has_tuples || scatter.is_some() {
+        keys.extend(copy::keys(&Op::Copy, &[values]));
     }
-    let mut keys = vec![of_sort(KEYS, &[ids]), of_sort(COUNT, &[]), of_sort(SCAN, &[]), of_sort(PLACE, &[])];
-    if let Op::ScatterSet { .. } = op {
-        keys.extend(units().map(|unit| of_values(SORTED_SET, unit)));
-        keys.extend([of_values(SORTED_SET_16, DType::I64), with_ids(LINES_SET, carrier(size), ids)]);
-    } else {
-        let values = summand(values);
-        keys.extend([of_values(SORTED_ADD, values), of_values(SORTED_ADD_PACKS, values)]);
-        keys.push(with_ids(LINES_ADD, values, ids));
+    match scatter {
+        None => {
+            keys.extend(units().map(|unit| with_ids(GATHER, unit, ids)));
+            keys.extend([with_ids(GATHER_16, DType::I64, ids), with_ids(STAGED, carrier(size), ids)]);
+            return keys;
+        }
+        Some(ScatterOp::Set) => {
+            keys.extend(units().map(|unit| of_values(SORTED_SET, unit)));
+            keys.extend([of_values(SORTED_SET_16, DType::I64), with_ids(LINES_SET, carrier(size), ids)]);
+        }
+        Some(combine) => {
+            keys.extend([SORTED_COMBINE, SORTED_COMBINE_PACKS].map(|variant| sorted_combine(combine, values, variant)));
+            keys.push(lines_combine(combine, values, ids));
+        }
     }
-    keys.extend(copy::keys(&Op::Copy, &[dtypes[0]]));
+    keys.extend([of_sort(KEYS, &[ids]), of_sort(COUNT, &[]), of_sort(SCAN, &[]), of_sort(PLACE, &[])]);
     keys
-}
-
-fn is_taking(op: &Op) -> bool {
-    matches!(op, Op::Gather { .. } | Op::IndexSelect { .. })
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(
@@ -53,27 +64,37 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    match *op {
-        Op::Gather { dim } | Op::IndexSelect { dim } => gather::take(op, dim, srcs, dst, dst_layout),
-        Op::ScatterSet { dim } | Op::ScatterAdd { dim } | Op::IndexAdd { dim } => {
-            copy::apply_into(&Op::Copy, &srcs[..1], dst, dst_layout)?;
-            scatter::scatter(op, dim, srcs, dst, dst_layout)
-        }
-        _ => unreachable!("not an operation of the family"),
+    let Some(combine) = op.scatter_op() else {
+        return match op {
+            Op::GatherNd(p) => tuples::gather(op, p.batch_dims, srcs, dst, dst_layout),
+            _ => gather::take(op, srcs, dst, dst_layout),
+        };
+    };
+    copy::apply_into(&Op::Copy, &srcs[..1], dst, dst_layout)?;
+    match op {
+        Op::ScatterNd(_) => tuples::scatter(op, combine, srcs, dst, dst_layout),
+        _ => scatter::scatter(op, combine, srcs, dst, dst_layout),
     }
 }
 
-/// Returns the strides of the ids in the shape in which an operation works. One-dimensional ids are
-/// the same along all other dimensions.
-fn id_strides(layout: &Layout, op: &Op, dim: usize, rank: usize) -> isobit_hal::Dims {
-    match op {
-        Op::IndexSelect { .. } | Op::IndexAdd { .. } => {
-            let mut stride = isobit_hal::Dims::from_elem(0, rank);
-            stride[dim] = layout.stride()[0];
-            stride
+/// Returns the strides of the ids, and those of their places in row-major order, in the shape in
+/// which an operation works. One-dimensional ids are the same along all other dimensions.
+fn id_strides(layout: &Layout, op: &Op, dim: usize, rank: usize) -> [Dims; 2] {
+    let places = tuples::places(layout);
+    let spread = |stride: &[usize]| match op {
+        Op::IndexSelect(_) | Op::IndexAdd(_) => {
+            let mut spread = Dims::from_elem(0, rank);
+            spread[dim] = stride[0];
+            spread
         }
-        _ => layout.stride().into(),
-    }
+        _ => stride.into(),
+    };
+    [spread(layout.stride()), spread(&places)]
+}
+
+/// Returns the size of a dimension if negative ids count from its end, else 0.
+fn from_end(op: &Op, size: usize) -> usize {
+    if op.has_negative_ids() { size } else { 0 }
 }
 
 /// Sorts dimensions, whose order does not matter, by the order of the destination's memory,

@@ -19,31 +19,40 @@ ISOBIT_CONST u32 ORDER_WORDS = ORDER_BLOCK / WORD_BITS;
 // The host's `Keys`: lines of `n` ids, each with `size` destinations along it. Fewer than 2^31 ids
 // and destinations in total.
 struct Keys {
-    Index<3> lines;
+    // Also the places of the lines' first ids in the order of the ids, and the steps of both.
+    Index<4> lines;
     u64 step;
+    u64 place_step;
+    u64 place;
     Divisor n;
     u32 size;
+    // The number of destinations per line if negative ids count from the end, else 0.
+    u32 from_end;
     u32 count;
     // The key of sources without a destination: one more than all other keys.
     u32 nowhere;
 };
 
 // Must match ops/indexing/radix_sort.rs.
-static_assert(sizeof(Keys) == 328);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, step) == 296 && ISOBIT_OFFSET(Keys, n) == 304);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, size) == 316);
+static_assert(sizeof(Keys) == 416);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, step) == 360 && ISOBIT_OFFSET(Keys, n) == 384);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, size) == 396);
 
 template <typename I>
-ISOBIT_FN void order_keys(const I *ids, u32 *keys, u32 *order, const Keys &k, u32 *flag) {
+ISOBIT_FN void order_keys(const I *ids, u32 *keys, u32 *order, const Keys &k, u64 *flag) {
     const u32 i = block_x() * ORDER_BLOCK + thread_x();
     if (i >= k.count)
         return;
-    const u32 line = divide(i, k.n);
-    const I id = ids[offsets_of(k.lines, line).at[1] + (i - line * k.n.size) * k.step];
+    const u32 line = divide(i, k.n), along = i - line * k.n.size;
+    const Offsets<4> start = offsets_of(k.lines, line);
+    const I id = ids[start.at[1] + along * k.step];
+    u64 at;
     bool fault = false;
-    keys[i] = is_inside(id, k.size, fault) ? line * k.size + (u32)id : k.nowhere;
+    const bool inside = is_inside(id, k.size, k.from_end, at, fault);
+    keys[i] = inside ? line * k.size + (u32)at : k.nowhere;
     order[i] = i;
-    report_fault(flag, fault);
+    if (fault)
+        report_fault(flag, k.place + start.at[3] + along * k.place_step, id);
 }
 
 ISOBIT_FN u32 digit_of(u32 key, u32 shift) { return key >> shift & (DIGITS - 1); }
@@ -135,7 +144,7 @@ ISOBIT_FN void order_place(const u32 *keys, const u32 *order, u32 *keys_out, u32
 
 #define ISOBIT_ORDER_KEYS(NAME, I)                                                                                     \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(const I *ids, u32 *keys, u32 *order, const Keys k, u32 *flag) {                            \
+    ISOBIT_KERNEL(256) NAME(const I *ids, u32 *keys, u32 *order, const Keys k, u64 *flag) {                            \
         order_keys(ids, keys, order, k, flag);                                                                         \
     }                                                                                                                  \
     }

@@ -19,17 +19,20 @@ const DIGIT_BITS: u32 = 8;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Keys {
-    lines: Index<3>,
+    lines: Index<4>,
     step: u64,
+    place_step: u64,
+    place: u64,
     n: Divisor,
     size: u32,
+    from_end: u32,
     count: u32,
     nowhere: u32,
 }
 
-const _: () = assert!(size_of::<Keys>() == 328);
-const _: () = assert!(offset_of!(Keys, step) == 296 && offset_of!(Keys, n) == 304);
-const _: () = assert!(offset_of!(Keys, size) == 316);
+const _: () = assert!(size_of::<Keys>() == 416);
+const _: () = assert!(offset_of!(Keys, step) == 360 && offset_of!(Keys, n) == 384);
+const _: () = assert!(offset_of!(Keys, size) == 396);
 
 /// Sources sorted by key, and by position if keys are equal. A key is the number of a destination
 /// among those of all lines; `nowhere` follows the last one.
@@ -46,7 +49,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     ///
     /// # Safety
     /// Every id of the lines must be allocated.
-    pub(super) unsafe fn order(&self, lines: &[Dim<3>], offset: [usize; 3]) -> Result<Order<R>> {
+    pub(super) unsafe fn order(&self, lines: &[Dim<4>], offset: [usize; 4]) -> Result<Order<R>> {
         let device = self.dst.device();
         let (sources, nowhere) = (count(lines) * self.n, count(lines) * self.size);
         let scratch = |len: usize| device.alloc(len, DType::U32);
@@ -62,8 +65,11 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         let parameters = Keys {
             lines: Index::new(lines),
             step: self.along[1] as u64,
+            place_step: self.along[3] as u64,
+            place: offset[3] as u64,
             n: Divisor::new(self.n),
             size: self.size as u32,
+            from_end: self.from_end as u32,
             count: n,
             nowhere: nowhere as u32,
         };

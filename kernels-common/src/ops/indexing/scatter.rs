@@ -1,12 +1,13 @@
-//! Sets or adds elements at positions: chooses the kernels.
+//! Sets elements at positions, or combines others with them: chooses the kernels.
 
-use super::{id_strides, in_order};
+use super::{from_end, id_strides, in_order, tuples};
 use crate::launch::index::{Dim, IndexDims, count};
 use crate::launch::sizes;
+use crate::manifest::instances::indexing::combined_ids;
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Indexing, Layout, Op, Result, ScatterOp, Src};
 
 /// Sources per line that a block processes quickly.
 const SHORT: usize = 8192;
@@ -17,46 +18,65 @@ const SPARSE: usize = 16;
 /// position, and the location of all operands.
 pub(super) struct Scatter<'a, R: GpuRuntime> {
     pub(super) dst: &'a GpuStorage<R>,
-    /// Whether sources replace the destination's elements, instead of being added to them.
-    pub(super) sets: bool,
+    pub(super) combine: ScatterOp,
     pub(super) ids: DType,
     /// The first elements of destination, ids and source.
     pub(super) at: [DevicePtr; 3],
-    /// The step from one element of a line to the next, in each.
-    pub(super) along: [usize; 3],
+    /// The step from one element of a line to the next in each, and in the places of the ids in
+    /// their order.
+    pub(super) along: [usize; 4],
     /// Sources per line; `size` is the number of destinations per line.
     pub(super) n: usize,
     pub(super) size: usize,
+    /// The number of destinations per line if negative ids count from the end, else 0.
+    pub(super) from_end: usize,
     pub(super) flag: DevicePtr,
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
+    /// Whether sources replace the destination's elements.
+    pub(super) fn sets(&self) -> bool {
+        self.combine == ScatterOp::Set
+    }
+
     /// Returns the addresses of the operands moved by an offset, for values in units of `unit`
     /// bytes.
-    pub(super) fn moved(&self, offset: [usize; 3], unit: usize) -> [DevicePtr; 3] {
+    pub(super) fn moved(&self, offset: [usize; 4], unit: usize) -> [DevicePtr; 3] {
         let sizes = [unit, self.ids.size_in_bytes(), unit];
         std::array::from_fn(|o| DevicePtr(self.at[o].0 + (offset[o] * sizes[o]) as u64))
     }
 }
 
+/// Runs the scatter operations whose ids index one dimension.
 pub(super) fn scatter<R: GpuRuntime>(
     op: &Op,
-    dim: usize,
+    combine: ScatterOp,
     srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
+    let Indexing { dim, .. } = op.indexing().expect("an operation with single ids");
     let ((ids, ids_layout), (src, src_layout)) = (stored(srcs, 1), stored(srcs, 2));
     if src_layout.elem_count() == 0 {
         return Ok(());
     }
     let rank = src_layout.dims().len();
-    let id_strides = id_strides(ids_layout, op, dim, rank);
-    let strides = |d: usize| [dst_layout.stride()[d], id_strides[d], src_layout.stride()[d]];
     let size = dst_layout.dims()[dim];
-    let flag = dst.device().index_faults(op, size)?;
+    let device = dst.device();
+    let flag = device.index_faults(op, [ids_layout.dims(), dst_layout.dims()])?;
+    let converted;
+    let (ids, ids_layout, from_end) = if combine == ScatterOp::Set || combined_ids(combine, ids.dtype()) == ids.dtype()
+    {
+        (ids, ids_layout.clone(), from_end(op, size))
+    } else {
+        let (positions, layout) = tuples::widened(op, size, (ids, ids_layout), flag.ptr())?;
+        converted = positions;
+        (&converted, layout, 0)
+    };
+    let [id_strides, places] = id_strides(&ids_layout, op, dim, rank);
+    let strides = |d: usize| [dst_layout.stride()[d], id_strides[d], src_layout.stride()[d], places[d]];
     let scatter = Scatter {
-        sets: matches!(op, Op::ScatterSet { .. }),
+        combine,
         ids: ids.dtype(),
         at: [
             dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
@@ -66,23 +86,24 @@ pub(super) fn scatter<R: GpuRuntime>(
         along: strides(dim),
         n: src_layout.dims()[dim],
         size,
+        from_end,
         flag: flag.ptr(),
         dst,
     };
-    let others = (0..rank).filter(|&d| d != dim && src_layout.dims()[d] != 1);
-    let others: IndexDims<3> = others.map(|d| Dim { size: src_layout.dims()[d], stride: strides(d) }).collect();
+    let others = (0..rank).filter(|&d| d != dim).map(|d| Dim { size: src_layout.dims()[d], stride: strides(d) });
     // SAFETY: the layouts were validated against their buffers, the destination has its own buffer,
     // and the kernels check the ids.
-    unsafe { scatter.run(others) }
+    unsafe { scatter.run(others.collect()) }
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
     /// # Safety
     /// Every element of the lines must be allocated, and no element of the destination may occur
     /// twice.
-    unsafe fn run(&self, others: IndexDims<3>) -> Result<()> {
+    pub(super) unsafe fn run(&self, mut others: IndexDims<4>) -> Result<()> {
+        others.retain(|d| d.size != 1);
         let nearest = others.iter().all(|d| d.stride[0] >= self.along[0]);
-        let (slice, lines): (IndexDims<3>, IndexDims<3>) = others.iter().copied().partition(|d| d.stride[1] == 0);
+        let (slice, lines): (IndexDims<4>, IndexDims<4>) = others.iter().copied().partition(|d| d.stride[1] == 0);
         // The number of destinations is a key too.
         let can_sort = !sizes::SCATTER_SORTED.is_exceeded(self.n.max(self.size + 1));
         if can_sort && !slice.is_empty() && !nearest {

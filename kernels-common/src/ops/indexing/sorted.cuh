@@ -11,8 +11,8 @@ ISOBIT_CONST u32 SORTED_BLOCK = 256;
 
 // The host's `Sorted`. If a kernel moves packs, units are packs of elements.
 struct Sorted {
-    // Destination, ids and source of a line, and of the units of a slice.
-    Index<3> lines;
+    // Destination and source of a line, and of the units of a slice.
+    Index<2> lines;
     Index<2> slice;
     // The step from one element of a line to the next, in destination and source.
     u64 dst_step;
@@ -30,10 +30,10 @@ struct Sorted {
 };
 
 // Must match ops/indexing/sorted.rs.
-static_assert(sizeof(Sorted) == 600);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, slice) == 296 && ISOBIT_OFFSET(Sorted, dst_step) == 528);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, n) == 544 && ISOBIT_OFFSET(Sorted, count) == 568);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, strips) == 584);
+static_assert(sizeof(Sorted) == 536);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, slice) == 232 && ISOBIT_OFFSET(Sorted, dst_step) == 464);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, n) == 480 && ISOBIT_OFFSET(Sorted, count) == 504);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, strips) == 520);
 
 // A thread's source and its unit of the slice.
 struct SortedItem {
@@ -59,7 +59,7 @@ ISOBIT_FN u64 destination_of(const Sorted &s, u32 key) {
 
 ISOBIT_FN u64 source_of(const Sorted &s, u32 source) {
     const u32 line = divide(source, s.n);
-    return offsets_of(s.lines, line).at[2] + (source - line * s.n.size) * s.src_step;
+    return offsets_of(s.lines, line).at[1] + (source - line * s.n.size) * s.src_step;
 }
 
 } // namespace isobit

@@ -8,7 +8,7 @@ use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::indexing::{
-    SORTED_ADD, SORTED_ADD_PACKS, SORTED_SET, SORTED_SET_16, carrier, of_values, summand,
+    SORTED_COMBINE, SORTED_COMBINE_PACKS, SORTED_SET, SORTED_SET_16, carrier, of_values, sorted_combine,
 };
 use crate::runtime::{DevicePtr, GpuRuntime};
 use isobit_hal::{BackendStorage, DType, Result};
@@ -21,7 +21,7 @@ const BLOCK: usize = 256;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Sorted {
-    lines: Index<3>,
+    lines: Index<2>,
     slice: Index<2>,
     dst_step: u64,
     src_step: u64,
@@ -34,10 +34,15 @@ struct Sorted {
     strips: Divisor,
 }
 
-const _: () = assert!(size_of::<Sorted>() == 600);
-const _: () = assert!(offset_of!(Sorted, slice) == 296 && offset_of!(Sorted, dst_step) == 528);
-const _: () = assert!(offset_of!(Sorted, n) == 544 && offset_of!(Sorted, count) == 568);
-const _: () = assert!(offset_of!(Sorted, strips) == 584);
+const _: () = assert!(size_of::<Sorted>() == 536);
+const _: () = assert!(offset_of!(Sorted, slice) == 232 && offset_of!(Sorted, dst_step) == 464);
+const _: () = assert!(offset_of!(Sorted, n) == 480 && offset_of!(Sorted, count) == 504);
+const _: () = assert!(offset_of!(Sorted, strips) == 520);
+
+/// Returns a dimension of destination and source alone.
+fn moved(dim: &Dim<4>) -> Dim<2> {
+    Dim { size: dim.size, stride: [dim.stride[0], dim.stride[2]] }
+}
 
 impl<R: GpuRuntime> Scatter<'_, R> {
     /// Scatters sorted sources. `slice` are the dimensions along which all elements share one id.
@@ -45,12 +50,11 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     /// # Safety
     /// Every element of the lines and slices must be allocated, and no element of the destination
     /// may occur twice.
-    pub(super) unsafe fn sorted(&self, lines: &[Dim<3>], slice: IndexDims<3>) -> Result<()> {
-        let slice = slice.into_iter().map(|d| Dim { size: d.size, stride: [d.stride[0], d.stride[2]] }).collect();
-        let slice = in_order::<2>(slice);
+    pub(super) unsafe fn sorted(&self, lines: &[Dim<4>], slice: IndexDims<4>) -> Result<()> {
+        let slice = in_order(slice.iter().map(moved).collect());
         let of_line = self.n.max(self.size).max(1);
         let most = sizes::SORTED.limit(of_line.saturating_mul(count(lines))) / of_line;
-        split(lines, most.max(1), [0; 3], &mut |lines, offset| {
+        split(lines, most.max(1), [0; 4], &mut |lines, offset| {
             // SAFETY: this is a part of the lines, for which the caller promises that every element
             // of the lines and slices is allocated and no element of the destination occurs twice.
             unsafe {
@@ -65,32 +69,33 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     unsafe fn move_slices(
         &self,
         order: &Order<R>,
-        lines: &[Dim<3>],
-        offset: [usize; 3],
+        lines: &[Dim<4>],
+        offset: [usize; 4],
         slice: &[Dim<2>],
     ) -> Result<()> {
         let dtype = self.dst.dtype();
-        let (mut lines, mut slice): (IndexDims<3>, IndexDims<2>) = (lines.into(), slice.into());
+        let mut lines: IndexDims<2> = lines.iter().map(moved).collect();
+        let mut slice: IndexDims<2> = slice.into();
         let (mut along, mut unit) = (self.along, dtype.size_in_bytes());
         let [dst, _, src] = self.moved(offset, unit);
         if let [outer @ .., Dim { size: run, stride: [1, 1] }] = &mut slice[..] {
-            let steps = lines.iter().fold(along[0] | along[2] | *run, |all, d| all | d.stride[0] | d.stride[2]);
+            let steps = lines.iter().fold(along[0] | along[2] | *run, |all, d| all | d.stride[0] | d.stride[1]);
             let steps = outer.iter().fold(steps, |all, d| all | d.stride[0] | d.stride[1]);
             let low = (steps * unit) as u64 | dst.0 | src.0;
             let largest = (1usize << low.trailing_zeros().min(4)).max(unit);
-            // Sums are computed in full packs of 16 bytes, or element by element.
-            let by = if self.sets || largest == 16 { largest / unit } else { 1 };
+            // Elements are combined in full packs of 16 bytes, or one by one.
+            let by = if self.sets() || largest == 16 { largest / unit } else { 1 };
             outer.iter_mut().for_each(|d| d.stride = d.stride.map(|s| s / by));
-            lines.iter_mut().for_each(|d| (d.stride[0], d.stride[2]) = (d.stride[0] / by, d.stride[2] / by));
+            lines.iter_mut().for_each(|d| d.stride = d.stride.map(|s| s / by));
             (along[0], along[2]) = (along[0] / by, along[2] / by);
             *run /= by;
             unit *= by;
         }
-        let key = match (self.sets, unit) {
+        let key = match (self.sets(), unit) {
             (true, 16) => of_values(SORTED_SET_16, DType::I64),
             (true, _) => of_values(SORTED_SET, carrier(unit)),
-            (false, 16) => of_values(SORTED_ADD_PACKS, summand(dtype)),
-            (false, _) => of_values(SORTED_ADD, summand(dtype)),
+            (false, 16) => sorted_combine(self.combine, dtype, SORTED_COMBINE_PACKS),
+            (false, _) => sorted_combine(self.combine, dtype, SORTED_COMBINE),
         };
         let blocks = |width: usize| {
             let across = width.next_power_of_two().min(BLOCK);

@@ -14,13 +14,17 @@ ISOBIT_CONST u32 STAGED_EACH = 4;
 
 // The host's `Staged`.
 struct Staged {
-    // The lines of destination, ids and source.
-    Index<3> lines;
+    // The lines of destination, ids and source, and the places of their first ids.
+    Index<4> lines;
+    u64 place;
     // Positions per line, and ids per line.
     u32 size;
     u32 n;
     u64 dst_step;
     u64 ids_step;
+    u64 place_step;
+    // The number of positions if negative ids count from the end, else 0.
+    u64 from_end;
     // Parts of a line's ids, one per block, and the ids per part (whole packs).
     Divisor parts;
     u32 part;
@@ -31,9 +35,9 @@ struct Staged {
 };
 
 // Must match ops/indexing/gather.rs.
-static_assert(sizeof(Staged) == 344);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, size) == 296 && ISOBIT_OFFSET(Staged, dst_step) == 304);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, parts) == 320 && ISOBIT_OFFSET(Staged, part) == 332);
+static_assert(sizeof(Staged) == 432);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, size) == 368 && ISOBIT_OFFSET(Staged, dst_step) == 376);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, parts) == 408 && ISOBIT_OFFSET(Staged, part) == 420);
 
 // Ids per pack: 16 bytes, at most 8 ids.
 template <typename I>
@@ -68,13 +72,21 @@ ISOBIT_FN void store_pack(T *to, const Pack<V, T> &value) {
     }
 }
 
+// The element of the line that an id selects.
 template <typename T, typename I>
-ISOBIT_FN void gather_staged(const T *src, const I *ids, T *dst, const Staged &s, u32 *flag) {
+ISOBIT_FN T staged_value(const T *line, const Staged &s, I id, bool &fault) {
+    u64 at;
+    return is_inside(id, s.size, s.from_end, at, fault) ? line[(u32)at] : T{};
+}
+
+template <typename T, typename I>
+ISOBIT_FN void gather_staged(const T *src, const I *ids, T *dst, const Staged &s, u64 *flag) {
     extern __shared__ vector_detail::words4 shared_words[];
     T *line = (T *)shared_words;
     constexpr u32 V = IDS_PACK<I>;
     const u32 at = divide(block_x(), s.parts), first = (block_x() - at * s.parts.size) * s.part;
-    const Offsets<3> place = offsets_of(s.lines, at);
+    const Offsets<4> place = offsets_of(s.lines, at);
+    const u64 number = s.place + place.at[3];
     stage(src + place.at[2], line, s.size, s.src_vectors != 0);
     ids += place.at[1];
     dst += place.at[0];
@@ -96,7 +108,7 @@ ISOBIT_FN void gather_staged(const T *src, const I *ids, T *dst, const Staged &s
                     Pack<V, T> value;
 #pragma unroll
                     for (u32 v = 0; v < V; v++)
-                        value.v[v] = is_inside(id[e].v[v], s.size, fault) ? line[id[e].v[v]] : T{};
+                        value.v[v] = staged_value(line, s, id[e].v[v], fault);
                     store_pack(dst + i + e * STAGED_BLOCK * V, value);
                 }
         }
@@ -104,16 +116,22 @@ ISOBIT_FN void gather_staged(const T *src, const I *ids, T *dst, const Staged &s
 #pragma unroll 4
     for (u32 i = done + thread_x(); i < end; i += STAGED_BLOCK) {
         const I id = ids[i * s.ids_step];
-        dst[i * s.dst_step] = is_inside(id, s.size, fault) ? line[id] : T{};
+        dst[i * s.dst_step] = staged_value(line, s, id, fault);
     }
-    report_fault(flag, fault);
+    if (!fault)
+        return;
+    // The thread's packs, which are contiguous, and the rest.
+#pragma unroll 1
+    for (u32 i = first + thread_x() * V; i < done; i += STAGED_BLOCK * V)
+        report_first(flag, ids, 1, number, s.place_step, i, i + V, 1, s.size, s.from_end);
+    report_first(flag, ids, s.ids_step, number, s.place_step, done + thread_x(), end, STAGED_BLOCK, s.size, s.from_end);
 }
 
 } // namespace isobit
 
 #define ISOBIT_GATHER_STAGED(NAME, T, I)                                                                               \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(const T *src, const I *ids, T *dst, const Staged s, u32 *flag) {                           \
+    ISOBIT_KERNEL(256) NAME(const T *src, const I *ids, T *dst, const Staged s, u64 *flag) {                           \
         gather_staged<T, I>(src, ids, dst, s, flag);                                                                   \
     }                                                                                                                  \
     }

@@ -63,7 +63,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if dst_layout.elem_count() == 0 {
         return match op {
             // Ids are checked even if rows have no elements.
-            Op::QMatmulId(_) => product::check_ids(op, first.1.dims()[0], stored(srcs, 2)),
+            Op::QMatmulId(_) => product::check_ids(op, first.1, stored(srcs, 2)),
             _ => Ok(()),
         };
     }
@@ -124,8 +124,9 @@ fn multiply<R: GpuRuntime>(
             false => dequantized::multiply(q.format, &rows, &x, y, y_layout),
         });
     }
+    let shapes = |ids: &'_ Layout| -> Result<_> { device.index_faults(op, [ids.dims(), weight_layout.dims()]) };
+    let fault = ids.map(|(_, layout)| shapes(layout)).transpose()?;
     let ids = ids.map(|(ids, layout)| Dense::new(ids, layout, ANYWHERE)).transpose()?;
-    let fault = ids.as_ref().map(|_| device.index_faults(op, matrices)).transpose()?;
     let dense = Dense::new(x, x_layout, VECTORS)?;
     let dtype = x.dtype();
     filled(dst, dst_layout, ANYWHERE, |y| {

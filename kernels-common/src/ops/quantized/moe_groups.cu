@@ -7,12 +7,14 @@ namespace isobit {
 
 ISOBIT_CONST u32 QG_BLOCK = 256;
 
-ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGroups &groups, u32 tile_rows) {
+ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u64 *fault, u32 first_row, const QGroups &groups,
+                       u32 tile_rows) {
     __shared__ u32 rows_before[QG_BLOCK], tiles_before[QG_BLOCK];
     const u32 count = p.matrices + 1, t = thread_x();
     const auto group_of = [&](u32 row, bool &outside) {
         const u32 id = ids[row];
-        return is_inside(id, p.matrices, outside) ? id : p.matrices;
+        u64 at;
+        return is_inside(id, p.matrices, 0, at, outside) ? id : p.matrices;
     };
     for (u32 g = t; g < count; g += QG_BLOCK)
         groups.starts[g] = 0;
@@ -20,7 +22,8 @@ ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGro
     bool outside = false;
     for (u32 row = t; row < p.m; row += QG_BLOCK)
         groups.places[row] = atomic_add(groups.starts + group_of(row, outside), 1);
-    report_fault(fault, outside);
+    if (outside)
+        report_first(fault, ids, 1, first_row, 1, t, p.m, QG_BLOCK, p.matrices, 0);
     barrier();
 
     // Each thread takes an equal range of neighbouring groups. Counters that atomics have changed
@@ -62,7 +65,7 @@ ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGro
 #define ISOBIT_Q_GROUP(NAME)                                                                                           \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL(256)                                                                                                 \
-    NAME(const QProduct p, const u32 *ids, u32 *fault, const QGroups groups, u32 tile_rows) {                          \
-        q_group(p, ids, fault, groups, tile_rows);                                                                     \
+    NAME(const QProduct p, const u32 *ids, u64 *fault, u32 first_row, const QGroups groups, u32 tile_rows) {           \
+        q_group(p, ids, fault, first_row, groups, tile_rows);                                                          \
     }                                                                                                                  \
     }

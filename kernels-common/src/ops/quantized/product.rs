@@ -29,19 +29,19 @@ const GROUP_THREADS: usize = 256;
 /// Only checks ids: reports every id that neither selects a matrix nor marks padding.
 pub(super) fn check_ids<R: GpuRuntime>(
     op: &Op,
-    matrices: usize,
+    weight: &Layout,
     (ids, layout): (&GpuStorage<R>, &Layout),
 ) -> Result<()> {
-    let device = ids.device();
+    let (device, matrices) = (ids.device(), weight.dims()[0]);
     let m = layout.elem_count();
     if m == 0 {
         return Ok(());
     }
-    let (dense, fault) = (Dense::new(ids, layout, ANYWHERE)?, device.index_faults(op, matrices)?);
+    let (dense, fault) = (Dense::new(ids, layout, ANYWHERE)?, device.index_faults(op, [layout.dims(), weight.dims()])?);
     let product = QProduct { m: m as u32, matrices: matrices as u32, ..QProduct::default() };
     // SAFETY: the layout was validated against its buffer, and the dense ids have all of its
     // elements.
-    unsafe { group(device, &product, dense.ptr, fault.ptr(), TILE_M).map(drop) }
+    unsafe { group(device, &product, dense.ptr, (fault.ptr(), 0), TILE_M).map(drop) }
 }
 
 /// Groups the rows of a product by the matrix that each of them selects, in tiles of so many rows.
@@ -49,12 +49,13 @@ pub(super) fn check_ids<R: GpuRuntime>(
 /// are launched.
 ///
 /// # Safety
-/// `ids` must have an id for each row, and `fault` must be a flag of the device.
+/// `ids` must have an id for each row, the first of which is row `first_row` of all, and `fault`
+/// must be a flag of the device.
 unsafe fn group<R: GpuRuntime>(
     device: &GpuDevice<R>,
     product: &QProduct,
     ids: DevicePtr,
-    fault: DevicePtr,
+    (fault, first_row): (DevicePtr, u32),
     tile: usize,
 ) -> Result<(GpuStorage<R>, QGroups)> {
     let (ends, m) = (product.matrices as usize + 2, product.m as usize);
@@ -63,7 +64,7 @@ unsafe fn group<R: GpuRuntime>(
     let groups = QGroups { starts: at(0), tiles: at(ends), list: at(2 * ends), places: at(2 * ends + m) };
     let launch = Launch::linear(key(GgmlDType::Q8_1, GROUP), 1, GROUP_THREADS as u32);
     // SAFETY: the caller promises valid ids and a valid flag; the memory has space for every entry.
-    unsafe { launch.on(device, args![*product, ids, fault, groups, tile as u32])? };
+    unsafe { launch.on(device, args![*product, ids, fault, first_row, groups, tile as u32])? };
     Ok((memory, groups))
 }
 
@@ -151,7 +152,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     pub(super) unsafe fn grouped(&self, ids: DevicePtr, tile: usize) -> Result<(GpuStorage<R>, QGroups)> {
         let product = QProduct { m: self.m as u32, matrices: self.matrices as u32, ..QProduct::default() };
         // SAFETY: the caller promises an id for each row and a valid flag.
-        unsafe { group(self.device, &product, ids, self.fault.unwrap_or(DevicePtr(0)), tile) }
+        unsafe { group(self.device, &product, ids, (self.fault.unwrap_or(DevicePtr(0)), 0), tile) }
     }
 
     /// Whether there are few rows per matrix.
@@ -249,7 +250,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         });
         let y = self.y.at(self.dtype, m0 * self.n + n0);
         let ids = self.ids.map_or(null, |ids| ids.at(DType::U32, m0));
-        let fault = self.fault.unwrap_or(null);
+        let (fault, first_row) = (self.fault.unwrap_or(null), m0 as u32);
         let m_tiles = m.div_ceil(kernel.m);
         let launch =
             |tiles| Launch::linear(key(self.format, kernel.variant), (tiles * n_tiles) as u32, kernel.threads as u32);
@@ -259,14 +260,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
         unsafe {
             match kernel.variant {
                 TILE if self.ids.is_some() => {
-                    let (_memory, groups) = group(self.device, &product, ids, fault, TILE_M)?;
+                    let (_memory, groups) = group(self.device, &product, ids, (fault, first_row), TILE_M)?;
                     // Every group may end in a partial tile.
                     let tiles = m_tiles + m.min(self.matrices + 1);
                     launch(tiles).on(self.device, args![product, w, rows, groups, y])
                 }
                 TILE => launch(m_tiles).on(self.device, args![product, w, rows, QGroups::NONE, y]),
-                VECTOR_FLOAT => launch(m_tiles).on(self.device, args![product, w, x, ids, fault, y]),
-                _ => launch(m_tiles).on(self.device, args![product, w, x, rows, ids, fault, y]),
+                VECTOR_FLOAT => launch(m_tiles).on(self.device, args![product, w, x, ids, fault, first_row, y]),
+                _ => launch(m_tiles).on(self.device, args![product, w, x, rows, ids, fault, first_row, y]),
             }
         }
     }

@@ -80,14 +80,17 @@ ISOBIT_FN void put_results(const QProduct &p, const VectorPlace<M, SEGMENTS> &at
 }
 
 // The matrix that an id selects for a row of the result: null if the id selects none. An invalid id
-// that does not mark padding sets `fault`.
-ISOBIT_FN const u8 *chosen_matrix(const QProduct &p, const u8 *w, const u32 *ids, u32 row, u32 *fault) {
+// that does not mark padding is reported in `fault`; the launch begins with row `first_row` of all.
+ISOBIT_FN const u8 *chosen_matrix(const QProduct &p, const u8 *w, const u32 *ids, u32 row, u64 *fault,
+                                  u32 first_row) {
     if (ids == nullptr)
         return w;
     const u32 id = ids[row];
+    u64 at;
     bool outside = false;
-    const bool inside = is_inside(id, p.matrices, outside);
-    report_fault(fault, outside && thread_x() == 0);
+    const bool inside = is_inside(id, p.matrices, 0, at, outside);
+    if (outside && thread_x() == 0)
+        report_fault(fault, (u64)first_row + row, id);
     return inside ? w + id * p.w_matrix : nullptr;
 }
 

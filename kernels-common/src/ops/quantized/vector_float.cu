@@ -34,7 +34,8 @@ ISOBIT_FN float segment_value(const Held<Q_SEGMENT_BYTES<F>> &bytes, const float
 }
 
 template <typename F, u32 SEGMENTS>
-ISOBIT_FN void q_vector_float(const QProduct &p, const u8 *w, const void *x, const u32 *ids, u32 *fault, void *y) {
+ISOBIT_FN void q_vector_float(const QProduct &p, const u8 *w, const void *x, const u32 *ids, u64 *fault,
+                              u32 first_row, void *y) {
     constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
     constexpr u32 W_WORDS = ROWS * SEGMENTS * Q_SEGMENT_BYTES<F> / 4;
     static_assert(ROWS * (SEGMENTS + 1) <= W_WORDS, "the segments' values lie where the bytes were");
@@ -43,7 +44,7 @@ ISOBIT_FN void q_vector_float(const QProduct &p, const u8 *w, const void *x, con
     float *x_shared = (float *)shared + W_WORDS, *values = (float *)shared;
 
     const auto at = vector_place<1, SEGMENTS>(p);
-    const u8 *matrix = chosen_matrix(p, w, ids, at.m0, fault);
+    const u8 *matrix = chosen_matrix(p, w, ids, at.m0, fault, first_row);
     float total = Q_NOTHING;
     if (matrix == nullptr || p.blocks == 0) {
         put_results(p, at, y, 0.0f);
@@ -84,7 +85,7 @@ ISOBIT_FN void q_vector_float(const QProduct &p, const u8 *w, const void *x, con
 #define ISOBIT_Q_VECTOR_FLOAT(NAME, F, SEGMENTS)                                                                       \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_HALVES(128)                                                                                          \
-    NAME(const QProduct p, const u8 *w, const void *x, const u32 *ids, u32 *fault, void *y) {                          \
-        q_vector_float<F, SEGMENTS>(p, w, x, ids, fault, y);                                                           \
+    NAME(const QProduct p, const u8 *w, const void *x, const u32 *ids, u64 *fault, u32 first_row, void *y) {           \
+        q_vector_float<F, SEGMENTS>(p, w, x, ids, fault, first_row, y);                                                \
     }                                                                                                                  \
     }

@@ -88,7 +88,8 @@ ISOBIT_FN void segment_values(float (&p)[M], const Held<Q_SEGMENT_BYTES<F>> &byt
 }
 
 template <typename F, u32 M, u32 SEGMENTS>
-ISOBIT_FN void q_vector_int(const QProduct &p, const u8 *w, const void *x, const EightBitRows &rows, const u32 *ids, u32 *fault, void *y) {
+ISOBIT_FN void q_vector_int(const QProduct &p, const u8 *w, const void *x, const EightBitRows &rows, const u32 *ids,
+                            u64 *fault, u32 first_row, void *y) {
     constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS, CHUNK = SEGMENTS * Q_X_WORDS;
     constexpr u32 W_WORDS = ROWS * SEGMENTS * Q_SEGMENT_BYTES<F> / 4, VALUES = M * ROWS * (SEGMENTS + 1);
     static_assert(VALUES <= W_WORDS, "the segments' values lie where the bytes were");
@@ -98,7 +99,7 @@ ISOBIT_FN void q_vector_int(const QProduct &p, const u8 *w, const void *x, const
     float *values = (float *)shared;
 
     const auto at = vector_place<M, SEGMENTS>(p);
-    const u8 *matrix = chosen_matrix(p, w, ids, at.m0, fault);
+    const u8 *matrix = chosen_matrix(p, w, ids, at.m0, fault, first_row);
     float total = Q_NOTHING;
     if (matrix == nullptr || p.blocks == 0) {
         put_results(p, at, y, 0.0f);
@@ -146,7 +147,8 @@ ISOBIT_FN void q_vector_int(const QProduct &p, const u8 *w, const void *x, const
 #define ISOBIT_Q_VECTOR_INT(NAME, F, M, SEGMENTS)                                                                      \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_HALVES(128)                                                                                          \
-    NAME(const QProduct p, const u8 *w, const void *x, const EightBitRows rows, const u32 *ids, u32 *fault, void *y) { \
-        q_vector_int<F, M, SEGMENTS>(p, w, x, rows, ids, fault, y);                                                    \
+    NAME(const QProduct p, const u8 *w, const void *x, const EightBitRows rows, const u32 *ids, u64 *fault,            \
+         u32 first_row, void *y) {                                                                                     \
+        q_vector_int<F, M, SEGMENTS>(p, w, x, rows, ids, fault, first_row, y);                                         \
     }                                                                                                                  \
     }

@@ -6,7 +6,7 @@ use crate::key::Key;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::launch::{Launch, sizes};
 use crate::ops::copy::copy_walk;
-use crate::ops::stored;
+use crate::ops::{positions, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scalar, Src};
@@ -21,10 +21,12 @@ const LANES: usize = 256;
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let Op::Reduce(reduce) = op else { return Vec::new() };
     let all = |op| [ROWS, COLUMNS, SECOND_PASS].map(|variant| key(op, dtypes[0], variant));
-    match reduce.op {
-        ReduceOp::LogSumExp => [all(ReduceOp::Max), all(reduce.op)].concat(),
-        op => all(op).into(),
+    let mut keys = positions::keys(op, dtypes[1]);
+    if reduce.op == ReduceOp::LogSumExp {
+        keys.extend(all(ReduceOp::Max));
     }
+    keys.extend(all(reduce.op));
+    keys
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(
@@ -33,26 +35,27 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let Op::Reduce(op) = op else { unreachable!("not an operation of the family") };
+    let Op::Reduce(reduce) = op else { unreachable!("not an operation of the family") };
     let (src, src_layout) = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
     if src_layout.elem_count() == 0 {
-        return dst.const_set(empty_value(op.op, dst.dtype()), dst_layout);
+        return dst.const_set(empty_value(reduce.op, dst.dtype()), dst_layout);
     }
+    let words = positions::begin(op, dst, dst_layout)?;
     let mut sequence = IndexDims::<1>::new();
     let mut results = IndexDims::<2>::new();
     for (d, &size) in src_layout.dims().iter().enumerate() {
         let stride = src_layout.stride()[d];
-        match op.dims.contains(&d) {
+        match reduce.dims.contains(&d) {
             true => push(&mut sequence, Dim { size, stride: [stride] }),
-            false => results.push(Dim { size, stride: [stride, dst_layout.stride()[d]] }),
+            false => results.push(Dim { size, stride: [stride, dst_layout.stride()[d] * words] }),
         }
     }
     let pass = Pass {
-        op: op.op,
-        correction: if matches!(op.op, ReduceOp::Var | ReduceOp::Std) { op.correction as usize } else { 0 },
+        op: reduce.op,
+        correction: if matches!(reduce.op, ReduceOp::Var | ReduceOp::Std) { reduce.correction as usize } else { 0 },
         dtype: src.dtype(),
         device: dst.device(),
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
@@ -144,6 +147,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         }
     }
 
+    /// Returns the bytes that a kernel writes for a result.
     fn dst_size(&self) -> usize {
         self.op.result_dtype(self.dtype).size_in_bytes()
     }

@@ -11,10 +11,10 @@ use crate::key::Key;
 use crate::launch::elementwise::carrier;
 use crate::launch::index::{Dim, Divisor, IndexDims, count, push, split};
 use crate::launch::{Launch, sizes};
-use crate::ops::{fill, stored};
+use crate::ops::{positions, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Sort, Src};
+use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Sort, Src};
 pub(crate) use rows::Order;
 use rows::{Merge, Output, Rows, Tiles};
 
@@ -27,16 +27,8 @@ const MERGE_THREADS: u32 = 256;
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let mut keys: Vec<_> = [TILE_SMALL, TILE_LARGE, MERGE].map(|variant| key(carrier(dtypes[0]), variant)).into();
-    if is_wide(op, dtypes[1]) {
-        keys.extend(fill::keys(op, &dtypes[1..]));
-    }
+    keys.extend(positions::keys(op, dtypes[1]));
     keys
-}
-
-/// Whether the results are positions of 64 bits. Positions are below 2^32, so the kernels write the
-/// low words of zeros.
-fn is_wide(op: &Op, dst: DType) -> bool {
-    matches!(op, Op::ArgSort(_) | Op::ArgTopK(_)) && dst == DType::I64
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(
@@ -64,10 +56,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             format!("{op} of {length} elements of {}: the GPU drivers sort rows of up to {}", src.dtype(), u32::MAX),
         ));
     }
-    let words = if is_wide(op, dst.dtype()) { 2 } else { 1 };
-    if words == 2 {
-        fill::apply_into(&Op::Fill(Scalar::I64(0)), &[], dst, dst_layout)?;
-    }
+    let words = positions::begin(op, dst, dst_layout)?;
     let mut rows = IndexDims::new();
     for (d, &size) in src_layout.dims()[..last].iter().enumerate() {
         push(&mut rows, Dim { size, stride: [src_layout.stride()[d], dst_layout.stride()[d] * words] });

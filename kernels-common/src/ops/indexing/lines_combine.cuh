@@ -1,19 +1,21 @@
-// Adds at positions along lines, in the order of the source. A block keeps the sums of its
-// destinations in shared memory and takes the sources in steps of one source per thread. All
-// sources of a step with the same destination fall into the same bucket, and one thread adds a
-// whole bucket in order.
-#include "device_lib/arith.cuh"
+// Combines elements with those at positions along lines, in the order of the source. A block keeps
+// the values of its destinations in shared memory and takes the sources in steps of one source per
+// thread. All sources of a step with the same destination fall into the same bucket, and one thread
+// takes a whole bucket in order.
+#pragma once
+
 #include "device_lib/bits.cuh"
+#include "ops/indexing/combine.cuh"
 #include "ops/indexing/lines.cuh"
 
 namespace isobit {
 
-ISOBIT_CONST u32 ADD_BLOCK = 64;
-// Steps whose elements are being loaded while earlier steps are added.
-ISOBIT_CONST u32 ADD_AHEAD = 4;
+ISOBIT_CONST u32 COMBINE_BLOCK = 64;
+// Steps whose elements are being loaded while earlier steps are combined.
+ISOBIT_CONST u32 COMBINE_AHEAD = 4;
 ISOBIT_CONST u32 BUCKET_BITS = 7;
 ISOBIT_CONST u32 BUCKETS = 1u << BUCKET_BITS;
-ISOBIT_CONST u32 MASK_WORDS = ADD_BLOCK / WORD_BITS;
+ISOBIT_CONST u32 MASK_WORDS = COMBINE_BLOCK / WORD_BITS;
 
 // Ids often have a common factor, so the high bits of a product (with 2^32 over the golden ratio)
 // choose the bucket.
@@ -46,26 +48,26 @@ struct Members {
     }
 };
 
-// What the threads of a block share besides the sums. A step's elements are read until the next
+// What the threads of a block share besides the values. A step's elements are read until the next
 // barrier, so there are two buffers in turn. A step's masks are cleared after the next barrier and
 // used again after the one that follows, so there are three.
 template <typename C>
 struct Step {
-    C values[2][ADD_BLOCK];
-    u32 keys[2][ADD_BLOCK];
+    C values[2][COMBINE_BLOCK];
+    u32 keys[2][COMBINE_BLOCK];
     u32 masks[3][BUCKETS][MASK_WORDS];
 };
 
-// A thread's position among the buffers of the steps, and the bucket that it adds.
+// A thread's position among the buffers of the steps, and the bucket that it takes.
 struct Turn {
     u32 pair;
     u32 masks;
     u32 *to_clear;
 };
 
-// Adds the elements of a step, at most one per thread, to the sums that their keys select.
-template <typename C>
-ISOBIT_FN void add_step(C *sum, Step<C> &step, Turn &turn, bool present, u32 key, C value) {
+// Combines the elements of a step, at most one per thread, with the values that their keys select.
+template <typename Op, typename C>
+ISOBIT_FN void combine_step(C *values, Step<C> &step, Turn &turn, bool present, u32 key, C value) {
     const u32 me = thread_x();
     u32 *mask = step.masks[turn.masks][present ? bucket_of(key) : 0];
     if (present) {
@@ -87,41 +89,41 @@ ISOBIT_FN void add_step(C *sum, Step<C> &step, Turn &turn, bool present, u32 key
         if (Members::next(members) == me) {
             turn.to_clear = mask;
             u32 at = key;
-            C total = arith::add(sum[at], value);
+            C total = Op::of(values[at], value);
 #pragma unroll 1
             while (Members::any(members)) {
                 const u32 other = Members::next(members), to = step.keys[turn.pair][other];
                 const C x = step.values[turn.pair][other];
                 if (to != at) {
-                    sum[at] = total;
+                    values[at] = total;
                     at = to;
-                    total = sum[at];
+                    total = values[at];
                 }
-                total = arith::add(total, x);
+                total = Op::of(total, x);
             }
-            sum[at] = total;
+            values[at] = total;
         }
     }
     turn.pair ^= 1;
     turn.masks = turn.masks == 2 ? 0 : turn.masks + 1;
 }
 
-// Rounds a sum for the destination. A NaN that was there before keeps its bits, which the compute
-// type may have changed, because possibly nothing was added to it.
+// Rounds a value for the destination. A NaN that was there before keeps its bits, which the compute
+// type may have changed, because possibly nothing was combined with it.
 template <typename T>
-ISOBIT_FN T rounded(compute_t<T> sum, const T &before) {
+ISOBIT_FN T rounded(compute_t<T> value, const T &before) {
     if constexpr (is_narrow<T>)
-        if (is_nan(sum) && is_nan(to_compute(before)))
+        if (is_nan(value) && is_nan(to_compute(before)))
             return before;
-    return from_compute<T>(sum);
+    return from_compute<T>(value);
 }
 
 template <typename T>
 ISOBIT_CONST u32 LINE_PACK = 16 / sizeof(T) < 8 ? 16 / sizeof(T) : 8;
 
-// Loads the destinations into the block's sums, in the compute type.
+// Loads the destinations into the block's values, in the compute type.
 template <typename T>
-ISOBIT_FN void begin_sums(compute_t<T> *sum, const T *dst, const Lines &l, const Line &line) {
+ISOBIT_FN void begin_values(compute_t<T> *values, const T *dst, const Lines &l, const Line &line) {
     constexpr u32 V = LINE_PACK<T>;
     u32 done = 0;
     if (l.vectors != 0) {
@@ -131,18 +133,18 @@ ISOBIT_FN void begin_sums(compute_t<T> *sum, const T *dst, const Lines &l, const
             const Pack<V, T> x = load<V>(dst + d);
 #pragma unroll
             for (u32 v = 0; v < V; v++)
-                sum[d + v] = to_compute(x.v[v]);
+                values[d + v] = to_compute(x.v[v]);
         }
     }
     if (line.exists)
 #pragma unroll 4
         for (u32 d = done + line.row; d < line.range; d += line.rows)
-            sum[d << l.across_shift | line.column] = to_compute(dst[d * l.along[0]]);
+            values[d << l.across_shift | line.column] = to_compute(dst[d * l.along[0]]);
 }
 
-// The reverse: rounds the sums and stores them.
+// The reverse: rounds the values and stores them.
 template <typename T>
-ISOBIT_FN void finish_sums(const compute_t<T> *sum, T *dst, const Lines &l, const Line &line) {
+ISOBIT_FN void finish_values(const compute_t<T> *values, T *dst, const Lines &l, const Line &line) {
     constexpr u32 V = LINE_PACK<T>;
     u32 done = 0;
     if (l.vectors != 0) {
@@ -152,7 +154,7 @@ ISOBIT_FN void finish_sums(const compute_t<T> *sum, T *dst, const Lines &l, cons
             Pack<V, T> x = load<V>(dst + d);
 #pragma unroll
             for (u32 v = 0; v < V; v++)
-                x.v[v] = rounded(sum[d + v], x.v[v]);
+                x.v[v] = rounded(values[d + v], x.v[v]);
             store<V>(dst + d, x);
         }
     }
@@ -160,32 +162,32 @@ ISOBIT_FN void finish_sums(const compute_t<T> *sum, T *dst, const Lines &l, cons
 #pragma unroll 2
         for (u32 d = done + line.row; d < line.range; d += line.rows) {
             T *to = dst + d * l.along[0];
-            *to = rounded(sum[d << l.across_shift | line.column], *to);
+            *to = rounded(values[d << l.across_shift | line.column], *to);
         }
 }
 
-template <typename T, typename I>
-ISOBIT_FN void lines_add(T *dst, const I *ids, const T *src, const Lines &l, u32 *flag) {
+template <typename T, typename I, typename Op>
+ISOBIT_FN void lines_combine(T *dst, const I *ids, const T *src, const Lines &l, u64 *flag) {
     using C = compute_t<T>;
     extern __shared__ vector_detail::words4 shared_words[];
     __shared__ Step<C> step;
-    C *sum = (C *)shared_words;
-    const Line line = line_of(l, ADD_BLOCK);
+    C *values = (C *)shared_words;
+    const Line line = line_of(l, COMBINE_BLOCK);
     dst += line.at[0] + line.low * l.along[0];
     ids += line.at[1];
     src += line.at[2];
-    for (u32 i = thread_x(); i < 3 * BUCKETS * MASK_WORDS; i += ADD_BLOCK)
+    for (u32 i = thread_x(); i < 3 * BUCKETS * MASK_WORDS; i += COMBINE_BLOCK)
         (&step.masks[0][0][0])[i] = 0;
-    begin_sums(sum, dst, l, line);
+    begin_values(values, dst, l, line);
     barrier();
 
-    I id[ADD_AHEAD];
-    T value[ADD_AHEAD];
-    const u64 round = (u64)line.rows * ADD_AHEAD;
+    I id[COMBINE_AHEAD];
+    T value[COMBINE_AHEAD];
+    const u64 round = (u64)line.rows * COMBINE_AHEAD;
     u64 k = line.row;
     auto fetch = [&]() {
 #pragma unroll
-        for (u32 e = 0; e < ADD_AHEAD; e++) {
+        for (u32 e = 0; e < COMBINE_AHEAD; e++) {
             const u64 at = k + e * line.rows;
             if (line.exists && at < l.n) {
                 id[e] = ids[at * l.along[1]];
@@ -198,32 +200,27 @@ ISOBIT_FN void lines_add(T *dst, const I *ids, const T *src, const Lines &l, u32
     fetch();
 #pragma unroll 1
     for (u64 first = 0; first < l.n; first += round) {
-        u32 key[ADD_AHEAD];
-        C x[ADD_AHEAD];
-        bool present[ADD_AHEAD];
+        u32 key[COMBINE_AHEAD];
+        C x[COMBINE_AHEAD];
+        bool present[COMBINE_AHEAD];
 #pragma unroll
-        for (u32 e = 0; e < ADD_AHEAD; e++) {
-            present[e] = line.exists && k + e * line.rows < l.n && is_ours(id[e], l, line, fault);
-            key[e] = present[e] ? (u32)((u64)id[e] - line.low) << l.across_shift | line.column : 0;
+        for (u32 e = 0; e < COMBINE_AHEAD; e++) {
+            u64 at = 0;
+            present[e] = line.exists && k + e * line.rows < l.n && is_ours(id[e], l, line, at, fault);
+            key[e] = present[e] ? (u32)at << l.across_shift | line.column : 0;
             x[e] = present[e] ? to_compute(value[e]) : C{};
         }
         k += round;
         fetch();
 #pragma unroll
-        for (u32 e = 0; e < ADD_AHEAD; e++)
+        for (u32 e = 0; e < COMBINE_AHEAD; e++)
             if (first + e * line.rows < l.n)
-                add_step(sum, step, turn, present[e], key[e], x[e]);
+                combine_step<Op>(values, step, turn, present[e], key[e], x[e]);
     }
-    report_fault(flag, fault);
+    if (fault)
+        report_line(flag, ids, l, line);
     barrier();
-    finish_sums(sum, dst, l, line);
+    finish_values(values, dst, l, line);
 }
 
 } // namespace isobit
-
-#define ISOBIT_LINES_ADD(NAME, T, I)                                                                                   \
-    namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(64) NAME(T *dst, const I *ids, const T *src, const Lines l, u32 *flag) {                             \
-        lines_add<T, I>(dst, ids, src, l, flag);                                                                       \
-    }                                                                                                                  \
-    }

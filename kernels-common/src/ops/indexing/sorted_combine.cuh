@@ -1,6 +1,8 @@
-// Adds from sorted sources: one thread adds all sources of a destination, in order.
-#include "device_lib/arith.cuh"
+// Combines sorted sources: one thread takes all sources of a destination, in order.
+#pragma once
+
 #include "device_lib/vector.cuh"
+#include "ops/indexing/combine.cuh"
 #include "ops/indexing/sorted.cuh"
 
 namespace isobit {
@@ -8,8 +10,8 @@ namespace isobit {
 // Sources in flight at once.
 ISOBIT_CONST u32 SORTED_AHEAD = 4;
 
-template <typename T, int V>
-ISOBIT_FN void sorted_add(T *dst, const T *src, const u32 *keys, const u32 *order, const Sorted &s) {
+template <typename T, int V, typename Op>
+ISOBIT_FN void sorted_combine(T *dst, const T *src, const u32 *keys, const u32 *order, const Sorted &s) {
     using C = compute_t<T>;
     const SortedItem i = sorted_item(s);
     if (!i.exists)
@@ -21,10 +23,10 @@ ISOBIT_FN void sorted_add(T *dst, const T *src, const u32 *keys, const u32 *orde
     dst += (destination_of(s, key) + at.at[0]) * V;
     src += at.at[1] * V;
     const Pack<V, T> before = load<V>(dst);
-    C sum[V];
+    C value[V];
 #pragma unroll
     for (int v = 0; v < V; v++)
-        sum[v] = to_compute(before.v[v]);
+        value[v] = to_compute(before.v[v]);
     u32 item = i.item;
     bool more = true;
 #pragma unroll 1
@@ -43,22 +45,15 @@ ISOBIT_FN void sorted_add(T *dst, const T *src, const u32 *keys, const u32 *orde
             if (ours[e])
 #pragma unroll
                 for (int v = 0; v < V; v++)
-                    sum[v] = arith::add(sum[v], to_compute(x[e].v[v]));
+                    value[v] = Op::of(value[v], to_compute(x[e].v[v]));
         item += SORTED_AHEAD;
         more = ours[SORTED_AHEAD - 1] && item < s.count && keys[item] == key;
     }
     Pack<V, T> after;
 #pragma unroll
     for (int v = 0; v < V; v++)
-        after.v[v] = from_compute<T>(sum[v]);
+        after.v[v] = from_compute<T>(value[v]);
     store<V>(dst, after);
 }
 
 } // namespace isobit
-
-#define ISOBIT_SORTED_ADD(NAME, T, V)                                                                                  \
-    namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(T *dst, const T *src, const u32 *keys, const u32 *order, const Sorted s) {                 \
-        sorted_add<T, V>(dst, src, keys, order, s);                                                                    \
-    }                                                                                                                  \
-    }

@@ -1,0 +1,252 @@
+//! Tuples of ids: one kernel turns each into a position in the flattened dimensions that it
+//! indexes, as an i64, and the kernels for single ids do the rest. A tensor whose dimensions cannot
+//! be flattened in place is copied.
+//!
+//! Ids along one dimension are tuples of one id. So this also makes i64 of ids for kernels that
+//! take no others.
+
+use super::gather::Operands;
+use super::scatter::Scatter;
+use crate::args;
+use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
+use crate::launch::{Launch, sizes};
+use crate::manifest::instances::indexing::{TUPLES, of_sort};
+use crate::ops::{copy, stored};
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Result, ScatterOp, Src};
+use std::mem::offset_of;
+
+/// Threads per block, and ids of a tuple in one launch; must match tuples.cu.
+const BLOCK: usize = 256;
+const IDS: usize = 8;
+
+/// The layout of the kernels' `Tuples`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Tuples {
+    tuples: Index<4>,
+    place: u64,
+    start: u64,
+    step: u64,
+    place_step: u64,
+    size: [u64; IDS],
+    along: [u64; IDS],
+    ids: u32,
+    n: u32,
+    negative: u32,
+    resumes: u32,
+}
+
+const _: () = assert!(size_of::<Tuples>() == 536);
+const _: () = assert!(offset_of!(Tuples, place) == 360 && offset_of!(Tuples, size) == 392);
+const _: () = assert!(offset_of!(Tuples, along) == 456 && offset_of!(Tuples, ids) == 520);
+
+/// A tensor of ids whose last dimension holds tuples.
+struct Ids<'a, R: GpuRuntime> {
+    op: &'a Op,
+    storage: &'a GpuStorage<R>,
+    layout: &'a Layout,
+    /// The strides of the places of the ids in row-major order.
+    places: Dims,
+    flag: DevicePtr,
+}
+
+impl<R: GpuRuntime> Ids<'_, R> {
+    /// Returns the position of each tuple in the flattened dimensions `shared` and `sizes`: tuple
+    /// by tuple in row-major order, with i64::MAX for padding. The first dimensions of the ids are
+    /// those that the tensor shares.
+    fn positions(&self, shared: &[usize], sizes: &[usize]) -> Result<GpuStorage<R>> {
+        let (last, dtype) = (self.layout.dims().len() - 1, self.storage.dtype());
+        let (dims, places) = (&self.layout.dims()[..last], &self.places);
+        let to = Layout::contiguous(dims);
+        let positions = self.storage.device().alloc(to.elem_count().max(1), DType::I64)?;
+        if to.elem_count() == 0 {
+            return Ok(positions);
+        }
+        let along = Layout::contiguous([shared, sizes].concat());
+        let (of_shared, along) = along.stride().split_at(shared.len());
+        let mut walk: IndexDims<4> = IndexDims::new();
+        for (d, &size) in dims.iter().enumerate() {
+            let start = of_shared.get(d).copied().unwrap_or(0);
+            push(&mut walk, Dim { size, stride: [self.layout.stride()[d], places[d], start, to.stride()[d]] });
+        }
+        let first = self.storage.ptr().at(dtype, self.layout.start_offset());
+        let at_once = sizes::TUPLES_IDS.limit(sizes.len());
+        // Tuples of no ids have a position too.
+        for from in (0..sizes.len().max(1)).step_by(at_once) {
+            let ids = (sizes.len() - from).min(at_once);
+            let of = |values: &[usize]| std::array::from_fn(|k| if k < ids { values[from + k] as u64 } else { 0 });
+            split(&walk, sizes::TUPLES.limit(count(&walk)), [0; 4], &mut |walk, offset| {
+                let n = count(walk);
+                let parameters = Tuples {
+                    tuples: Index::new(walk),
+                    place: (offset[1] + from * places[last]) as u64,
+                    start: offset[2] as u64,
+                    step: self.layout.stride()[last] as u64,
+                    place_step: places[last] as u64,
+                    size: of(sizes),
+                    along: of(along),
+                    ids: ids as u32,
+                    n: n as u32,
+                    negative: u32::from(self.op.has_negative_ids()),
+                    resumes: u32::from(from > 0),
+                };
+                let ids = DevicePtr(first.at(dtype, offset[0] + from * self.layout.stride()[last]).0);
+                let to = positions.ptr().at(DType::I64, offset[3]);
+                let launch = Launch::linear(of_sort(TUPLES, &[dtype]), n.div_ceil(BLOCK) as u32, BLOCK as u32);
+                // SAFETY: the layout was validated against its buffer, this is a part of its walk,
+                // and there is space for the position of every tuple.
+                unsafe { launch.on(self.storage.device(), args![ids, to, parameters, self.flag]) }
+            })?;
+        }
+        Ok(positions)
+    }
+}
+
+/// Returns the strides of the places of ids in row-major order. Ids that are the same element have
+/// the place of the first one.
+pub(super) fn places(layout: &Layout) -> Dims {
+    let mut places = layout.shape().stride_contiguous();
+    places.iter_mut().zip(layout.stride()).filter(|(_, s)| **s == 0).for_each(|(place, _)| *place = 0);
+    places
+}
+
+/// Returns ids along a dimension of `size` as valid i64 ids or padding, in the same shape. Those
+/// that are the same element stay so.
+pub(super) fn widened<R: GpuRuntime>(
+    op: &Op,
+    size: usize,
+    (ids, layout): (&GpuStorage<R>, &Layout),
+    flag: DevicePtr,
+) -> Result<(GpuStorage<R>, Layout)> {
+    let kept: Dims = layout.dims().iter().zip(layout.stride()).map(|(&d, &s)| if s == 0 { 1 } else { d }).collect();
+    let with_last = |values: &[usize]| -> Dims { values.iter().copied().chain([1]).collect() };
+    let places = with_last(&places(layout));
+    let tuples = Layout::new(with_last(&kept), with_last(layout.stride()), layout.start_offset())?;
+    let positions = Ids { op, storage: ids, layout: &tuples, places, flag }.positions(&[], &[size])?;
+    Ok((positions, Layout::contiguous(kept).broadcast_as(layout.dims())?))
+}
+
+/// Returns a shape whose first dimensions are one.
+fn flattened(shape: &[usize], first: usize) -> Dims {
+    let mut flat = Dims::from_elem(shape[..first].iter().product(), 1);
+    flat.extend_from_slice(&shape[first..]);
+    flat
+}
+
+/// Copies a tensor to contiguous memory.
+fn contiguous<R: GpuRuntime>(storage: &GpuStorage<R>, layout: &Layout) -> Result<GpuStorage<R>> {
+    let mut copied = storage.device().alloc(layout.elem_count(), storage.dtype())?;
+    copy::apply_into(&Op::Copy, &[Src::Storage(storage, layout)], &mut copied, &Layout::contiguous(layout.dims()))?;
+    Ok(copied)
+}
+
+/// Runs `gather_nd`.
+pub(super) fn gather<R: GpuRuntime>(
+    op: &Op,
+    batch_dims: usize,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let ((src, src_layout), (ids, ids_layout)) = (stored(srcs, 0), stored(srcs, 1));
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    let tuples = ids_layout.dims().len() - 1;
+    let indexed = batch_dims + ids_layout.dims()[tuples];
+    let flag = dst.device().index_faults(op, [ids_layout.dims(), src_layout.dims()])?;
+    let (shared, sizes) = src_layout.dims()[..indexed].split_at(batch_dims);
+    let ids = Ids { op, storage: ids, layout: ids_layout, places: places(ids_layout), flag: flag.ptr() };
+    let positions = ids.positions(shared, sizes)?;
+    let flat = flattened(src_layout.dims(), indexed);
+    let copied;
+    let (src, src_layout) = match src_layout.reshape(flat.clone()) {
+        Ok(layout) => (src, layout),
+        Err(_) => {
+            copied = contiguous(src, src_layout)?;
+            (&copied, Layout::contiguous(flat))
+        }
+    };
+    let of_tuples = Layout::contiguous(&dst_layout.dims()[..tuples]);
+    let dim_of = |d: usize| {
+        let (id, from) = match d.checked_sub(tuples) {
+            None => (of_tuples.stride()[d], 0),
+            Some(of_slice) => (0, src_layout.stride()[1 + of_slice]),
+        };
+        Dim { size: dst_layout.dims()[d], stride: [dst_layout.stride()[d], id, from, 0] }
+    };
+    let operands = Operands {
+        at: [
+            dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
+            positions.ptr(),
+            src.ptr().at(src.dtype(), src_layout.start_offset()),
+        ],
+        dst,
+        ids: DType::I64,
+        from_end: 0,
+        flag: flag.ptr(),
+    };
+    let (size, step) = (src_layout.dims()[0], src_layout.stride()[0]);
+    // SAFETY: the layouts were validated against their buffers, or are those of a copy, and every
+    // position is one of the source or padding.
+    unsafe { operands.any(size, step, (0..dst_layout.dims().len()).map(dim_of).collect()) }
+}
+
+/// Runs `scatter_nd`, into a destination that already holds the first operand's elements.
+pub(super) fn scatter<R: GpuRuntime>(
+    op: &Op,
+    combine: ScatterOp,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let ((ids, ids_layout), (src, src_layout)) = (stored(srcs, 1), stored(srcs, 2));
+    if src_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    let tuples = ids_layout.dims().len() - 1;
+    let indexed = ids_layout.dims()[tuples];
+    let flat = flattened(dst_layout.dims(), indexed);
+    let Ok(to) = dst_layout.reshape(flat) else {
+        let mut copied = contiguous(dst, dst_layout)?;
+        let whole = Layout::contiguous(dst_layout.dims());
+        scatter(op, combine, srcs, &mut copied, &whole)?;
+        return copy::apply_into(&Op::Copy, &[Src::Storage(&copied, &whole)], dst, dst_layout);
+    };
+    let flag = dst.device().index_faults(op, [ids_layout.dims(), dst_layout.dims()])?;
+    let ids = Ids { op, storage: ids, layout: ids_layout, places: places(ids_layout), flag: flag.ptr() };
+    let positions = ids.positions(&[], &dst_layout.dims()[..indexed])?;
+    let flat = flattened(src_layout.dims(), tuples);
+    let copied;
+    let (src, from) = match src_layout.reshape(flat.clone()) {
+        Ok(layout) => (src, layout),
+        Err(_) => {
+            copied = contiguous(src, src_layout)?;
+            (&copied, Layout::contiguous(flat))
+        }
+    };
+    let scatter = Scatter {
+        combine,
+        ids: DType::I64,
+        at: [
+            dst.ptr().at(dst.dtype(), to.start_offset()),
+            positions.ptr(),
+            src.ptr().at(src.dtype(), from.start_offset()),
+        ],
+        along: [to.stride()[0], 1, from.stride()[0], 0],
+        n: from.dims()[0],
+        size: to.dims()[0],
+        from_end: 0,
+        flag: flag.ptr(),
+        dst,
+    };
+    let slice = (1..from.dims().len()).map(|d| {
+        let stride = [to.stride()[d], 0, from.stride()[d], 0];
+        Dim { size: from.dims()[d], stride }
+    });
+    // SAFETY: the layouts were validated against their buffers, or are those of a copy, the
+    // destination has its own buffer, and every position is one of the destination or padding.
+    unsafe { scatter.run(slice.collect()) }
+}

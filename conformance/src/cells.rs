@@ -238,10 +238,10 @@ mod tests {
         assert_eq!(keys.len(), n);
         // Of every dtype, of floats and of integers: 10, 31 and 1 unaries; 10, 3 and 5 binaries; 9
         // comparisons; 1 and 2 tests; 10 and 5 reductions. 3 conditions, 121 casts, 4 moves and
-        // affine, 4 float functions with a parameter, matmul three times, but of f64 twice, clamp,
-        // 4 fused additions.
+        // affine, 4 float functions with a parameter, matmul three times, but of f64 twice and of 3
+        // integers once, 4 forms of it of 4 pairs of bytes, clamp, 4 fused additions.
         let functions = (10 + 10 + 9 + 1 + 10) * 11 + (31 + 3 + 2 + 5 + 4) * 5 + (1 + 5) * 6;
-        let elementwise = functions + 3 * 11 + 121 + 4 * 11 + 3 * 5 - 1;
+        let elementwise = functions + 3 * 11 + 121 + 4 * 11 + 3 * 5 - 1 + 3 + 4 * 4;
         let others = Cell::all().iter().filter(|c| c.operation.op().family() > isobit_hal::Family::Matmul).count();
         assert_eq!(n, elementwise + 11 + 4 * 5 + others);
     }

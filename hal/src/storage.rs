@@ -4,9 +4,9 @@ use crate::cpu_storage::through_host;
 use crate::{
     Activation, Affine, Attention, BackendDevice, BinaryOp, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Flip, Func, GgmlDType,
-    KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulSide, Op, PackedSrc, Pad, PadMode, PinnedBuffer, Pool2d,
-    Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll, RopeForm, Scalar, Scan, Shape, Sort, TopK, Triangle,
-    UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op, PackedSrc, Pad, PadMode,
+    PinnedBuffer, Pool2d, Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll, RopeForm, Scalar, Scan, Shape, Sort,
+    TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -805,8 +805,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Computes a batched matrix product; [`Matmul`] defines the shapes. Products accumulate in the
-    /// compute type. Dtypes: floats. [Class](crate::Class): defined with portable numerics, vendor
-    /// with vendor numerics.
+    /// compute type. Dtypes: floats, u32, i32, i64. [Class](crate::Class): exact for integers; for
+    /// floats defined with portable numerics, vendor with vendor numerics.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors).
@@ -839,6 +839,37 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The [common errors](Self#common-errors).
     fn matmul(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: Matmul) -> Result<Self> {
         Self::apply(&Op::Matmul(op), &[(self, layout), (rhs, rhs_layout)])
+    }
+
+    /// Multiplies matrices of bytes, each less its zero points, with sums in i32; see
+    /// [`MatmulInteger`]. `zeros` are the zero points of both operands, if they have any. Dtypes:
+    /// i8, u8, each operand its own; zero points have the dtype of their operand, the result is
+    /// i32. [Class](crate::Class): exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let (l, per_column) = (Layout::contiguous((2, 2)), Layout::contiguous(2));
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 255])?;
+    /// let weights = CpuDevice.storage_from_slice(&[1i8, -1, 0, 4])?;
+    /// let zero = CpuDevice.storage_from_slice(&[1i8, 0])?;
+    /// let y = x.matmul_integer(&l, &weights, &l, [None, Some((&zero, &per_column))])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [-2, 7, -255, 1017]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn matmul_integer(
+        &self,
+        layout: &Layout,
+        rhs: &Self,
+        rhs_layout: &Layout,
+        zeros: [Option<(&Self, &Layout)>; 2],
+    ) -> Result<Self> {
+        let op = MatmulInteger::new().with_zero_points(zeros[0].is_some(), zeros[1].is_some());
+        let mut inputs = vec![(self, layout), (rhs, rhs_layout)];
+        inputs.extend(zeros.into_iter().flatten());
+        Self::apply(&Op::MatmulInteger(op), &inputs)
     }
 
     /// Limits every element to `min..=max`; see [`Clamp`]. Dtypes: all. [Class](crate::Class):

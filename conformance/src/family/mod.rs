@@ -32,7 +32,7 @@ use crate::case::{LayoutSpec, Params, Values};
 use crate::cells::Cell;
 use crate::compare::Comparison;
 use crate::generate::{Draw, Drawn, Fixed, Plan};
-use isobit_hal::{DType, Op};
+use isobit_hal::{DType, Layout, Op};
 
 /// A family of operations. The default methods fit most families.
 pub(crate) trait Family: Sync {
@@ -80,6 +80,12 @@ pub(crate) trait Family: Sync {
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
         let _ = (op, input);
         shape.to_vec()
+    }
+
+    /// Changes the layouts of the tensors that are passed as inputs, which a case describes over the
+    /// result, to others of the same meaning.
+    fn pass(&self, layouts: &mut [Layout]) {
+        let _ = layouts;
     }
 
     /// Draws the shape, parameters and layouts. An input without a layout is the destination

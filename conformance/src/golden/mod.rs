@@ -26,6 +26,7 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/elementwise.json.gz"),
     include_bytes!("../../golden/fold.json.gz"),
     include_bytes!("../../golden/functions.json.gz"),
+    include_bytes!("../../golden/products.json.gz"),
 ];
 
 /// The cells to run; an empty list selects everything.

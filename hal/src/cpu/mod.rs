@@ -28,6 +28,7 @@ pub mod internals;
 mod math;
 mod math_dispatch;
 mod matmul;
+mod matmul_integer;
 mod norm;
 mod planes;
 mod pooling;

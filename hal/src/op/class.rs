@@ -82,10 +82,12 @@ impl Op {
     }
 
     /// Whether a vendor library computes the operation for these dtypes, if the numerics are
-    /// [`Numerics::Vendor`]. No library has attention of f32.
+    /// [`Numerics::Vendor`]. No library has attention of f32, and products of integers have the
+    /// same bits everywhere.
     const fn has_vendor_of(&self, dtypes: &[DType]) -> bool {
+        let Some(first) = dtypes.first() else { return self.has_vendor() };
         let is_attention = matches!(self, Op::ScaledDotProductAttention(_));
-        self.has_vendor() && !(is_attention && matches!(dtypes.first(), Some(DType::F32)))
+        self.has_vendor() && !first.is_int() && !(is_attention && matches!(first, DType::F32))
     }
 
     /// Whether the operation sums [block products](Numerics::Block) for dtypes that have them.
@@ -140,6 +142,7 @@ impl Op {
             | Op::Predicate(_)
             | Op::ArgSort(_)
             | Op::ArgTopK(_)
+            | Op::MatmulInteger(_)
             | Op::MaxPool2d(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => match op {
@@ -163,11 +166,10 @@ impl Op {
                 ScanOp::Sum | ScanOp::Prod => defined_if(float),
                 ScanOp::Min | ScanOp::Max => Class::Exact,
             },
-            Op::ScatterAdd { .. } | Op::IndexAdd { .. } => defined_if(float),
+            Op::Matmul(_) | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => defined_if(float),
             Op::Powf(_)
             | Op::Elu(_)
             | Op::Celu(_)
-            | Op::Matmul(_)
             | Op::Softmax
             | Op::LogSoftmax
             | Op::RmsNorm { .. }

@@ -1,7 +1,7 @@
 //! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
-use super::{Attention, Op, Pad, PadMode};
+use super::{Attention, MatmulInteger, Op, Pad, PadMode};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The number of operands of an operation (including the destination), a description of the dtypes
@@ -55,6 +55,25 @@ fn attention(p: &Attention, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, what, ds.iter().enumerate().all(fits))
 }
 
+/// Products sum in a compute type; bytes would wrap at once, and have [`Op::MatmulInteger`].
+fn product(ds: &[DType]) -> DtypeRule {
+    let takes = |d: &DType| d.is_float() || matches!(d, DType::U32 | DType::I32 | DType::I64);
+    DtypeRule::new(3, "floats, u32, i32 or i64, all operands the same", equal(ds) && ds.iter().all(takes))
+}
+
+fn matmul_integer(p: &MatmulInteger, ds: &[DType]) -> DtypeRule {
+    let is_byte = |d: DType| matches!(d, DType::U8 | DType::I8);
+    let holds = match ds {
+        [lhs, rhs, zeros @ .., DType::I32] => {
+            let fits = |(side, &zero): (usize, &DType)| zero == [*lhs, *rhs][side];
+            is_byte(*lhs) && is_byte(*rhs) && p.zero_points().zip(zeros).all(fits)
+        }
+        _ => false,
+    };
+    let what = "operands of u8 or i8, zero points of the dtype of their operand, and an i32 destination";
+    DtypeRule::new(p.inputs() + 1, what, holds)
+}
+
 fn positions(ds: &[DType]) -> DtypeRule {
     DtypeRule::new(2, "a destination of u32 or i64", matches!(ds.last(), Some(DType::U32 | DType::I64)))
 }
@@ -101,7 +120,9 @@ impl Op {
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
             Op::Binary(_) => any(3, ds),
-            Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => floats(3, ds),
+            Op::AddActivation(_) | Op::RmsNorm { .. } => floats(3, ds),
+            Op::Matmul(_) => product(ds),
+            Op::MatmulInteger(p) => matmul_integer(p, ds),
             Op::LayerNorm { .. } | Op::Rope(_) => floats(4, ds),
             Op::SkipLayerNorm { .. } => floats(6, ds),
             Op::ScaledDotProductAttention(p) => attention(p, ds),

@@ -6,9 +6,9 @@
 
 use super::{
     Activation, Affine, Attention, BinaryOp, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Elu, Flip, GgmlDType, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf, Predicate, QActivations,
-    QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, Sort, TopK, Triangle,
-    UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    ConvTranspose2d, Elu, Flip, GgmlDType, LeakyRelu, Matmul, MatmulInteger, Op, Pad, PadMode, Pool2d, Powf, Predicate,
+    QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, Sort, TopK,
+    Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -123,7 +123,11 @@ impl Family {
             Family::Select => vec![Op::WhereCond],
             Family::BiasActivation => Activation::ALL.iter().map(|&op| Op::AddActivation(op)).collect(),
             Family::Reduce => ReduceOp::ALL.iter().map(|&op| Op::Reduce(Reduce::new(op, &[0]))).collect(),
-            Family::Matmul => vec![Op::Matmul(Matmul::default())],
+            Family::Matmul => {
+                let zeros = [(false, false), (true, false), (false, true), (true, true)];
+                let of_bytes = zeros.map(|(l, r)| Op::MatmulInteger(MatmulInteger::new().with_zero_points(l, r)));
+                std::iter::once(Op::Matmul(Matmul::default())).chain(of_bytes).collect()
+            }
             Family::Triangle => vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))],
             Family::Scan => ScanOp::ALL.iter().map(|&op| Op::Scan(Scan::new(op, 0))).collect(),
             Family::Norm => {
@@ -201,7 +205,7 @@ impl Op {
             Op::WhereCond => Family::Select,
             Op::AddActivation(_) => Family::BiasActivation,
             Op::Reduce(_) => Family::Reduce,
-            Op::Matmul(_) => Family::Matmul,
+            Op::Matmul(_) | Op::MatmulInteger(_) => Family::Matmul,
             Op::Triangle(_) => Family::Triangle,
             Op::Scan(_) => Family::Scan,
             Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } | Op::SkipLayerNorm { .. } => {

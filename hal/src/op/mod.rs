@@ -9,6 +9,7 @@ mod family;
 mod functions;
 mod index_map;
 mod params;
+mod product;
 mod quantized;
 mod random;
 mod scan;
@@ -23,6 +24,7 @@ pub use family::Family;
 pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, UnaryOp};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
 pub use params::{Affine, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
+pub use product::MatmulInteger;
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{RandNormal, RandUniform};
 pub use scan::Scan;
@@ -139,9 +141,12 @@ pub enum Op {
     /// [`BackendStorage::reduce_into`](crate::BackendStorage::reduce_into). Dtypes: `[src, dst]`,
     /// equal, except that dst is u32 for `ArgMin` and `ArgMax`, and u8 for `Any` and `All`.
     Reduce(Reduce),
-    /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs,
-    /// dst]`, equal floats.
+    /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Floats, u32, i32 and
+    /// i64. Dtypes: `[lhs, rhs, dst]`, equal.
     Matmul(Matmul),
+    /// See [`MatmulInteger`]. Dtypes: `[lhs, rhs, dst]`, with the zero points before `dst` if the
+    /// parameters have them: lhs and rhs u8 or i8, each zero point that of its operand, dst i32.
+    MatmulInteger(MatmulInteger),
     /// `min(max(x, min), max)`; see [`Clamp`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Clamp(Clamp),
     /// Keeps one triangle of the matrices in the last two dimensions and zeroes the rest; see
@@ -434,6 +439,7 @@ impl Op {
             Op::WhereCond => "where_cond",
             Op::Reduce(r) => r.op.name(),
             Op::Matmul(_) => "matmul",
+            Op::MatmulInteger(p) => p.name(),
             Op::Clamp(_) => "clamp",
             Op::Triangle(t) => {
                 if t.upper {

@@ -1,6 +1,6 @@
 //! Linear quantization.
 
-use super::matmul::centred;
+use super::matmul::products;
 use super::shape::size_of;
 use super::{Rule, Table};
 use crate::element::Element;
@@ -118,10 +118,9 @@ pub(super) fn requantize(
 }
 
 fn qlinear_matmul(call: &Call<'_>) -> Outputs {
-    let (ops, a, b) = (call.ops(), call.input(0)?, call.input(3)?);
-    let a = centred(ops, a, call.optional(2)?, a.rank().saturating_sub(2))?;
-    let b = centred(ops, b, call.optional(5)?, b.rank().saturating_sub(1))?;
-    let sums = ops.matmul(&a, &b)?;
+    let ops = call.ops();
+    let (operands, zeros) = ([call.input(0)?, call.input(3)?], [call.optional(2)?, call.optional(5)?]);
+    let sums = ops.cast(&products(ops, operands, zeros)?, DType::F64)?;
     let last = sums.rank().saturating_sub(1);
     let scales = [call.input(1)?, call.input(4)?, call.input(6)?];
     Ok(vec![requantize(ops, &sums, scales, call.input(7)?, last)?])

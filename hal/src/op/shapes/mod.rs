@@ -3,6 +3,7 @@
 
 mod attention;
 mod index_map;
+mod product;
 mod quantized;
 mod windows;
 
@@ -10,6 +11,8 @@ use super::{Op, Reduce};
 use crate::{DType, Dims, Error, ErrorKind, Result, Shape};
 use attention::attention;
 use index_map::{concat, flip, pad, repeat, roll};
+pub(super) use product::batch_shape;
+use product::{matmul, matmul_integer};
 use quantized::{qmatmul, qmatmul_id};
 use windows::{conv, pool, upsample, windows};
 
@@ -91,22 +94,6 @@ fn reduce(reduce: &Reduce, src: &Shape) -> Result<Shape> {
     Ok(result)
 }
 
-fn matmul(lhs: &Shape, rhs: &Shape) -> Result<Shape> {
-    let wrong = |what: String| mismatch(format!("matmul of {lhs} and {rhs}: {what}"));
-    let ([batch_a @ .., m, k], [batch_b @ .., k2, n]) = (lhs.dims(), rhs.dims()) else {
-        return Err(wrong("both operands need at least two dimensions".into()));
-    };
-    if batch_a != batch_b {
-        return Err(wrong(format!("the batch dimensions {batch_a:?} and {batch_b:?} differ; broadcast one first")));
-    }
-    if k != k2 {
-        return Err(wrong(format!("the inner dimensions {k} and {k2} differ")));
-    }
-    let mut dims: Dims = batch_a.into();
-    dims.extend([*m, *n]);
-    Ok(dims.into())
-}
-
 /// Checks a scatter: ids and source have one shape, which fits into the destination in every
 /// dimension except `dim`.
 fn scatter(op: &Op, to: &Shape, ids: &Shape, src: &Shape, dim: usize) -> Result<Shape> {
@@ -170,7 +157,8 @@ impl Op {
                 return Ok(None);
             }
             (Op::Reduce(op), [src]) => reduce(op, src)?,
-            (Op::Matmul(_), [lhs, rhs]) => matmul(lhs, rhs)?,
+            (Op::Matmul(_), [lhs, rhs]) => matmul(self, lhs, rhs)?,
+            (Op::MatmulInteger(p), [lhs, rhs, zeros @ ..]) => matmul_integer(self, p, lhs, rhs, zeros)?,
             (Op::Triangle(_), [src]) if src.rank() < 2 => {
                 return Err(mismatch(format!("{self} takes matrices, but {src} has fewer than two dimensions")));
             }
@@ -256,6 +244,7 @@ impl Op {
             Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,
             Op::Cmp(_) | Op::Predicate(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
+            Op::MatmulInteger(_) => Some(DType::I32),
             Op::Reduce(r) => inputs.first().map(|&dtype| r.op.result_dtype(dtype)),
             Op::WhereCond | Op::QMatmul(_) | Op::QMatmulId(_) => inputs.get(1).copied(),
             _ => inputs.first().copied(),

@@ -1,5 +1,6 @@
-"""Golden vectors of products of integers, of bytes with zero points, and of batches that broadcast, from
-NumPy: matmul of int64, cut to the dtype. Floats are whole numbers so small that every order adds exactly."""
+"""Golden vectors of products of integers, of bytes with zero points, and of batches that broadcast,
+from NumPy: matmul of int64, cut to the dtype. Floats are whole numbers so small that every order
+adds exactly."""
 
 import hashlib
 import math

@@ -14,6 +14,7 @@ mod matmul;
 mod named;
 mod norm;
 mod operation;
+mod packed;
 mod pooling;
 mod quantized;
 mod random;
@@ -154,6 +155,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
         F::Upsample => &upsample::UpsampleFamily,
         F::IndexMap => &index_map::IndexMapFamily,
         F::Random => &random::RandomFamily,
+        F::Packed => &packed::PackedFamily,
         F::Quantized => &quantized::QuantizedFamily,
     }
 }

@@ -3,8 +3,8 @@
 
 use super::{
     CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compare, conv, copy, fill, index_map,
-    indexing, matmul, matmul_integer, norm, pooling, quantized, random, reduce, rope, scan, select, sort, triangle,
-    unary, upsample,
+    indexing, matmul, matmul_integer, norm, packed, pooling, quantized, random, reduce, rope, scan, select, sort,
+    triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -102,6 +102,8 @@ impl BackendStorage for CpuStorage {
             Op::RandNormal(op) => random::normal(op, dst, dl),
             Op::Quantize(format) => quantized::quantize(*format, stored(0), dst, dl),
             Op::Dequantize(format) => quantized::dequantize(*format, stored(0), dst, dl),
+            Op::Pack(dtype) => packed::pack(*dtype, stored(0), dst, dl),
+            Op::Unpack(op) => packed::unpack(*op, stored(0), dst, dl),
             Op::QMatmul(op) => quantized::qmatmul(*op, stored(0), stored(1), dst, dl),
             Op::QMatmulId(op) => return quantized::qmatmul_id(*op, stored(0), stored(1), stored(2), dst, dl),
         }

@@ -30,6 +30,7 @@ mod math_dispatch;
 mod matmul;
 mod matmul_integer;
 mod norm;
+mod packed;
 mod planes;
 mod pooling;
 mod quantized;

@@ -143,6 +143,8 @@ impl Op {
             | Op::ArgSort(_)
             | Op::ArgTopK(_)
             | Op::MatmulInteger(_)
+            | Op::Pack(_)
+            | Op::Unpack(_)
             | Op::MaxPool2d(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => match op {

@@ -82,6 +82,11 @@ fn is_condition(dtype: DType) -> bool {
     matches!(dtype, DType::U8 | DType::U32 | DType::I64)
 }
 
+fn is_packable(dtype: DType) -> bool {
+    use DType::{BF16, F16, F32, F64, I8, I32, U8};
+    matches!(dtype, F32 | F16 | BF16 | F64 | U8 | I8 | I32)
+}
+
 fn is_id(dtype: DType) -> bool {
     matches!(dtype, DType::U8 | DType::U32 | DType::I32 | DType::I64)
 }
@@ -153,6 +158,14 @@ impl Op {
             Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
                 let holds = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_id(*ids));
                 DtypeRule::new(4, "ids of u8, u32, i32 or i64 and values of one dtype", holds)
+            }
+            Op::Pack(_) => {
+                let holds = matches!(ds, [src, DType::U8] if is_packable(*src));
+                DtypeRule::new(2, "f32, f16, bf16, f64, u8, i8 or i32 and a u8 destination", holds)
+            }
+            Op::Unpack(_) => {
+                let holds = matches!(ds, [DType::U8, dst] if is_packable(*dst));
+                DtypeRule::new(2, "packed rows as u8 and a destination of f32, f16, bf16, f64, u8, i8 or i32", holds)
             }
             Op::Quantize(_) => {
                 let holds = matches!(ds, [src, DType::U8] if is_activation(*src));

@@ -6,9 +6,9 @@
 
 use super::{
     Activation, Affine, Attention, BinaryOp, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Elu, Flip, GgmlDType, LeakyRelu, Matmul, MatmulInteger, Op, Pad, PadMode, Pool2d, Powf, Predicate,
-    QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, Sort, TopK,
-    Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    ConvTranspose2d, Elu, Flip, GgmlDType, LeakyRelu, Matmul, MatmulInteger, Op, PackedDType, Pad, PadMode, Pool2d,
+    Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan,
+    ScanOp, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -88,6 +88,8 @@ families! {
     IndexMap "index_map"
     /// Random numbers.
     Random "random"
+    /// Elements of eight bits or fewer, packed in bytes.
+    Packed "packed"
     /// Quantization to blocks, and products with quantized matrices.
     Quantized "quantized"
 }
@@ -172,6 +174,11 @@ impl Family {
             Family::Random => {
                 vec![Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))]
             }
+            Family::Packed => {
+                let all = PackedDType::ALL.iter().copied();
+                let unpack = all.clone().map(|dtype| Op::Unpack(Unpack::new(dtype, 1)));
+                all.map(Op::Pack).chain(unpack).collect()
+            }
             Family::Quantized => {
                 let formats = || GgmlDType::ALL.iter().copied();
                 let products = || {
@@ -224,6 +231,7 @@ impl Op {
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
             Op::RandUniform(_) | Op::RandNormal(_) => Family::Random,
+            Op::Pack(_) | Op::Unpack(_) => Family::Packed,
             Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => Family::Quantized,
         }
     }

@@ -8,6 +8,7 @@ mod dtypes;
 mod family;
 mod functions;
 mod index_map;
+mod packed_dtype;
 mod params;
 mod product;
 mod quantized;
@@ -23,6 +24,7 @@ pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
 pub use family::Family;
 pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, UnaryOp};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
+pub use packed_dtype::{PackedDType, Unpack};
 pub use params::{Affine, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use product::MatmulInteger;
 pub use quantized::{GgmlDType, QActivations, QMatmul};
@@ -53,6 +55,21 @@ macro_rules! for_formats {
         ]
     };
 }
+/// The operation's name for each packed type, in the order of [`PackedDType::ALL`].
+macro_rules! for_packed {
+    ($prefix:literal) => {
+        [
+            concat!($prefix, "_u4"),
+            concat!($prefix, "_i4"),
+            concat!($prefix, "_u2"),
+            concat!($prefix, "_i2"),
+            concat!($prefix, "_f4e2m1"),
+            concat!($prefix, "_f8e8m0"),
+        ]
+    };
+}
+const PACK: [&str; PackedDType::ALL.len()] = for_packed!("pack");
+const UNPACK: [&str; PackedDType::ALL.len()] = for_packed!("unpack");
 const QUANTIZE: [&str; GgmlDType::ALL.len()] = for_formats!("quantize");
 const DEQUANTIZE: [&str; GgmlDType::ALL.len()] = for_formats!("dequantize");
 /// Indexed by [`QActivations`]: float activations, then activations quantized to q8_1.
@@ -386,6 +403,12 @@ pub enum Op {
     RandUniform(RandUniform),
     /// See [`RandNormal`]. f16, bf16, f32 and f64. Dtypes: `[dst]`.
     RandNormal(RandNormal),
+    /// Packs each row of `[.., k]`, as many elements a byte as fit; see [`PackedDType`]. f32, f16,
+    /// bf16, f64, u8, i8 and i32. Dtypes: `[src, dst]`, dst u8.
+    Pack(PackedDType),
+    /// Converts each row of packed elements to a dtype; see [`Unpack`]. f32, f16, bf16, f64, u8, i8
+    /// and i32. Dtypes: `[src, dst]`, src u8.
+    Unpack(Unpack),
     /// Quantizes each row of `[.., k]` to blocks, stored as bytes; see [`GgmlDType`]. f32, f16 and
     /// bf16. Dtypes: `[src, dst]`, dst u8.
     Quantize(GgmlDType),
@@ -487,6 +510,8 @@ impl Op {
             Op::Concat(_) => "concat",
             Op::RandUniform(_) => "rand_uniform",
             Op::RandNormal(_) => "rand_normal",
+            Op::Pack(dtype) => PACK[dtype.index()],
+            Op::Unpack(op) => UNPACK[op.dtype.index()],
             Op::Quantize(f) => QUANTIZE[f.index()],
             Op::Dequantize(f) => DEQUANTIZE[f.index()],
             Op::QMatmul(q) => QMATMUL[q.activations as usize][q.format.index()],

@@ -1,12 +1,12 @@
 //! Changes of the element type.
 
 use super::{Rule, Table};
-use crate::element::Element;
+use crate::element::{Element, Kind};
 use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{CmpOp, DType, UnaryOp};
+use isobit::{BackendStorage, CmpOp, DType, Op, PackedDType, UnaryOp};
 
 pub(super) const TABLE: Table =
     &[("Cast", Rule::Code(cast)), ("CastLike", Rule::Code(cast_like)), ("BitCast", Rule::Code(bit_cast))];
@@ -16,8 +16,11 @@ const F8_LIMIT: f64 = 464.0;
 
 /// Casts to an element type, by the rules of ONNX.
 pub(super) fn convert(ops: &Ops, x: &Tensor, to: Element, saturates: bool) -> Lowered<Tensor> {
-    if to.is_bool {
-        return if x.element().is_bool { Ok(x.clone()) } else { ops.compare_with(CmpOp::Ne, x, 0.0) };
+    if let Kind::Packed(packed) = to.kind {
+        return through(ops, x, packed, to);
+    }
+    if to.is_bool() {
+        return if x.element().is_bool() { Ok(x.clone()) } else { ops.compare_with(CmpOp::Ne, x, 0.0) };
     }
     let converted = ops.cast(x, to.dtype)?;
     if to.dtype != DType::F8E4M3 || saturates || x.dtype() == DType::F8E4M3 {
@@ -26,6 +29,20 @@ pub(super) fn convert(ops: &Ops, x: &Tensor, to: Element, saturates: bool) -> Lo
     let size = ops.unary(UnaryOp::Abs, x)?;
     let nan = ops.scalar(to.dtype, f64::NAN)?;
     ops.select(&ops.compare_with(CmpOp::Gt, &size, F8_LIMIT)?, &nan, &converted)
+}
+
+/// Packs the elements and unpacks them again, which gives them the values of a packed type.
+pub(super) fn through(ops: &Ops, x: &Tensor, packed: PackedDType, to: Element) -> Lowered<Tensor> {
+    let x = match x.dtype() {
+        DType::F32 | DType::F16 | DType::BF16 | DType::F64 | DType::U8 | DType::I8 | DType::I32 => x.clone(),
+        other if other.is_float() => ops.cast(x, DType::F32)?,
+        // Only the low bits of an integer count, and those stay.
+        _ => ops.cast(x, DType::I32)?,
+    };
+    let row = ops.reshape(&x, &[x.len()])?;
+    let rows = ops.apply(&Op::Pack(packed), &[&row])?;
+    let values = rows.storage().unpack(rows.layout(), packed, x.len(), to.dtype)?;
+    Ok(Tensor::new(values, x.dims()).of(to.kind))
 }
 
 fn saturates(call: &Call<'_>) -> bool {

@@ -25,7 +25,7 @@ pub(super) fn take(ops: &Ops, x: &Tensor, at: &Tensor, axis: usize) -> Lowered<T
     let ids = ops.reshape(&ops.positions(at, *size)?, &[at.len()])?;
     let taken = ops.apply(&Op::IndexSelect { dim: axis }, &[x, &ids])?;
     let shape = [&x.dims()[..axis], at.dims(), &x.dims()[axis + 1..]].concat();
-    Ok(ops.reshape(&taken, &shape)?.as_bool(x.element().is_bool))
+    Ok(ops.reshape(&taken, &shape)?.of(x.element().kind))
 }
 
 fn gather(call: &Call<'_>) -> Outputs {
@@ -37,7 +37,7 @@ fn gather_elements(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let dim = call.axis(0, x.rank())?;
     let ids = ops.positions(call.input(1)?, x.dims()[dim])?;
-    Ok(vec![ops.apply(&Op::Gather { dim }, &[x, &ids])?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.apply(&Op::Gather { dim }, &[x, &ids])?.of(x.element().kind)])
 }
 
 /// Returns the positions that tuples of positions have in the flattened leading dimensions `sizes`.
@@ -74,7 +74,7 @@ fn gather_nd(call: &Call<'_>) -> Outputs {
     let flat = ops.reshape(x, &[count * each, slice.iter().product()])?;
     let taken = ops.apply(&Op::IndexSelect { dim: 0 }, &[&flat, &ids])?;
     let shape = [&tuples.dims()[..tuples.rank() - 1], slice].concat();
-    Ok(vec![ops.reshape(&taken, &shape)?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.reshape(&taken, &shape)?.of(x.element().kind)])
 }
 
 fn compress(call: &Call<'_>) -> Outputs {

@@ -1,5 +1,6 @@
 //! Linear quantization.
 
+use super::cast::convert;
 use super::matmul::products;
 use super::shape::size_of;
 use super::{Rule, Table};
@@ -18,15 +19,15 @@ pub(super) const TABLE: Table = &[
 ];
 
 /// Rounds quotients to even, adds the zero point, and casts, which saturates. Floats are only cast.
-fn rounded(ops: &Ops, quotients: &Tensor, zero: Option<&Tensor>, to: DType) -> Lowered<Tensor> {
-    if to.is_float() {
-        return ops.cast(quotients, to);
+fn rounded(ops: &Ops, quotients: &Tensor, zero: Option<&Tensor>, to: Element) -> Lowered<Tensor> {
+    if to.dtype.is_float() {
+        return convert(ops, quotients, to, true);
     }
     let mut levels = ops.unary(UnaryOp::RoundEven, quotients)?;
     if let Some(zero) = zero {
         levels = ops.add(&levels, &ops.cast(zero, levels.dtype())?)?;
     }
-    ops.cast(&levels, to)
+    convert(ops, &levels, to, true)
 }
 
 /// Brings a scale or a zero point to the shape of the elements: one for all, one for each position
@@ -52,9 +53,9 @@ fn quantize_linear(call: &Call<'_>) -> Outputs {
     let scale = spread(call, call.input(1)?, x)?;
     let zero = call.optional(2)?.map(|zero| spread(call, zero, x)).transpose()?;
     let to = match (&zero, call.element("output_dtype")?) {
-        (Some(zero), _) => zero.dtype(),
-        (None, Some(Element { dtype, .. })) => dtype,
-        (None, None) => DType::U8,
+        (Some(zero), _) => zero.element(),
+        (None, Some(element)) => element,
+        (None, None) => DType::U8.into(),
     };
     let quotients = ops.div(x, &ops.cast(&scale, x.dtype())?)?;
     Ok(vec![rounded(ops, &quotients, zero.as_ref(), to)?])
@@ -90,8 +91,8 @@ fn dynamic_quantize_linear(call: &Call<'_>) -> Outputs {
     let is_flat = ops.compare_with(CmpOp::Eq, &scale, 0.0)?;
     let divisor = ops.select(&is_flat, &ops.scalar(x.dtype(), 1.0)?, &scale)?;
     let start = ops.sub(&zero, &ops.div(&least, &divisor)?)?;
-    let zero_point = rounded(ops, &start, None, DType::U8)?;
-    let y = rounded(ops, &ops.div(x, &divisor)?, Some(&zero_point), DType::U8)?;
+    let zero_point = rounded(ops, &start, None, DType::U8.into())?;
+    let y = rounded(ops, &ops.div(x, &divisor)?, Some(&zero_point), DType::U8.into())?;
     Ok(vec![y, scale, zero_point])
 }
 
@@ -114,7 +115,7 @@ pub(super) fn requantize(
         ops.reshape(&scale, &shape)
     };
     let factor = ops.div(&ops.mul(&wide(a)?, &wide(b)?)?, &wide(y)?)?;
-    rounded(ops, &ops.mul(sums, &factor)?, Some(&ops.reshape(zero, &[])?), zero.dtype())
+    rounded(ops, &ops.mul(sums, &factor)?, Some(&ops.reshape(zero, &[])?), zero.element())
 }
 
 fn qlinear_matmul(call: &Call<'_>) -> Outputs {

@@ -35,7 +35,7 @@ fn write(ops: &Ops, x: &Tensor, ids: &Tensor, src: &Tensor, dim: usize, combine:
             x
         }
     };
-    Ok(written.as_bool(x.element().is_bool))
+    Ok(written.of(x.element().kind))
 }
 
 /// Returns the function that an attribute names.
@@ -68,7 +68,7 @@ fn scatter_nd(call: &Call<'_>) -> Outputs {
     let src = ops.reshape(updates, &[count, width])?;
     let ids = ids.unsqueeze(1)?.broadcast(&[count, width])?;
     let written = write(ops, &ops.reshape(x, &[rows, width])?, &ids, &src, 0, reduction(call)?)?;
-    Ok(vec![ops.reshape(&written, x.dims())?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.reshape(&written, x.dims())?.of(x.element().kind)])
 }
 
 /// Writes new entries of a cache, from a position of each batch entry on.

@@ -224,6 +224,14 @@ impl Op {
             (Op::Pad(p), [src]) => pad(self, p, src)?,
             (Op::Repeat(p), [src]) => repeat(self, p, src)?,
             (Op::Concat(p), inputs) => concat(self, p, inputs)?,
+            (Op::Pack(dtype), [src]) => {
+                let elements = last(self, src)?;
+                with_dim(src, src.rank() - 1, dtype.row_bytes(elements))
+            }
+            (Op::Unpack(op), [src]) => {
+                op.check(last(self, src)?)?;
+                with_dim(src, src.rank() - 1, op.elements)
+            }
             (Op::Quantize(format), [src]) => {
                 with_dim(src, src.rank().saturating_sub(1), format.row_bytes(last(self, src)?)?)
             }
@@ -238,11 +246,11 @@ impl Op {
     }
 
     /// Returns the dtype of the result for inputs of the given dtypes; `None` if the call itself
-    /// determines the dtype (fills, random numbers, casts, dequantization).
+    /// determines the dtype (fills, random numbers, casts, unpacking, dequantization).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
-            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,
-            Op::Cmp(_) | Op::Predicate(_) | Op::Quantize(_) => Some(DType::U8),
+            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Unpack(_) | Op::Dequantize(_) => None,
+            Op::Cmp(_) | Op::Predicate(_) | Op::Pack(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::MatmulInteger(_) => Some(DType::I32),
             Op::Reduce(r) => inputs.first().map(|&dtype| r.op.result_dtype(dtype)),

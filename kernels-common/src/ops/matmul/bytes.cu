@@ -117,7 +117,8 @@ ISOBIT_FN void bytes_tile(const u8 *a, const u8 *b, u32 *c, u32 *partial, const 
     const auto add = [&](const u32 *a_tile, const u32 *b_tile) {
         a_tile += place.y * 4;
         b_tile += place.x * 4;
-#pragma unroll
+        // Unrolled further, gfx1100 has too few registers.
+#pragma unroll 4
         for (u32 kk = 0; kk < TILE_K<u32>; kk++) {
             u32 u[THREAD_M], v[THREAD_N];
             four(u, a_tile + kk * (TILE_M + TILE_PAD));
@@ -161,6 +162,42 @@ ISOBIT_FN void bytes_tile(const u8 *a, const u8 *b, u32 *c, u32 *partial, const 
 
 ISOBIT_CONST u32 BYTES_THIN_BLOCK = 128;
 
+// A thread's sums over R rows of one column.
+template <u32 R>
+struct ThinSums {
+    i32 products[R], a[R], b;
+};
+
+// Four bytes of a line from `from` on.
+ISOBIT_FN u32 thin_word(const u8 *from, u64 stride, u64 left, bool vectors, u32 flip) {
+    return (vectors && left >= 4 ? *(const u32 *)from : word_of(from, stride, left, flip)) ^ flip;
+}
+
+// Adds the products of WORDS words along k, which are loaded before they are used.
+template <u32 WORDS, u32 R>
+ISOBIT_FN void add_words(ThinSums<R> &sums, const u8 *a, const u8 *b, u64 left, u32 rows, const Product &p,
+                         const Bytes &q) {
+    u32 v[WORDS];
+#pragma unroll
+    for (u32 w = 0; w < WORDS; w++)
+        v[w] = thin_word(b + 4 * w * p.b_row, p.b_row, left - 4 * w, (p.b_vectors & 1) != 0, q.b_flip);
+#pragma unroll
+    for (u32 w = 0; w < WORDS; w++)
+        sums.b = sum4(sums.b, v[w]);
+#pragma unroll
+    for (u32 i = 0; i < R; i++)
+        if (i < rows) {
+            const u8 *row = a + i * p.a_row;
+#pragma unroll
+            for (u32 w = 0; w < WORDS; w++) {
+                const u32 u =
+                    thin_word(row + 4 * w * p.a_col, p.a_col, left - 4 * w, (p.a_vectors & 1) != 0, q.a_flip);
+                sums.products[i] = dot4(sums.products[i], u, v[w]);
+                sums.a[i] = sum4(sums.a[i], u);
+            }
+        }
+}
+
 // A thread computes R rows of one column.
 template <u32 R>
 ISOBIT_FN void bytes_thin(const u8 *a, const u8 *b, u32 *c, u32 *partial, const u8 *a_zeros, const u8 *b_zeros,
@@ -176,34 +213,27 @@ ISOBIT_FN void bytes_thin(const u8 *a, const u8 *b, u32 *c, u32 *partial, const 
     b += batch.at[1] + col * p.b_col + k0 * p.b_row;
     const u32 rows = p.m - row < R ? p.m - row : R;
 
-    i32 sum[R], a_sum[R], b_sum = 0;
+    ThinSums<R> sums;
+    sums.b = 0;
 #pragma unroll
     for (u32 i = 0; i < R; i++)
-        sum[i] = a_sum[i] = 0;
-#pragma unroll 4
-    for (u64 at = 0; at < k; at += 4) {
-        const u64 left = k - at;
-        const u8 *from = b + at * p.b_row;
-        const bool whole = (p.b_vectors & 1) != 0 && left >= 4;
-        const u32 v = (whole ? *(const u32 *)from : word_of(from, p.b_row, left, q.b_flip)) ^ q.b_flip;
-        b_sum = sum4(b_sum, v);
-#pragma unroll
-        for (u32 i = 0; i < R; i++)
-            if (i < rows) {
-                const u8 *of_row = a + i * p.a_row + at * p.a_col;
-                const bool is_word = (p.a_vectors & 1) != 0 && left >= 4;
-                const u32 u = (is_word ? *(const u32 *)of_row : word_of(of_row, p.a_col, left, q.a_flip)) ^ q.a_flip;
-                sum[i] = dot4(sum[i], u, v);
-                a_sum[i] = sum4(a_sum[i], u);
-            }
-    }
+        sums.products[i] = sums.a[i] = 0;
+    // Words in flight at once.
+    constexpr u32 WORDS = 4;
+    u64 at = 0;
+#pragma unroll 1
+    for (; at + 4 * WORDS <= k; at += 4 * WORDS)
+        add_words<WORDS>(sums, a + at * p.a_col, b + at * p.b_row, k - at, rows, p, q);
+#pragma unroll 1
+    for (; at < k; at += 4)
+        add_words<1>(sums, a + at * p.a_col, b + at * p.b_row, k - at, rows, p, q);
     const u32 b_zero = zero_point(b_zeros, (q.has_zeros & 2) != 0, col * q.b_zero_stride, q.b_flip & 255);
 #pragma unroll
     for (u32 i = 0; i < R; i++)
         if (i < rows) {
             const u64 place = (row + i) * q.a_zero_stride;
             const u32 a_zero = zero_point(a_zeros, (q.has_zeros & 1) != 0, place, q.a_flip & 255);
-            const u32 result = with_zeros((u32)sum[i], (u32)a_sum[i], (u32)b_sum, a_zero, b_zero, k);
+            const u32 result = with_zeros((u32)sums.products[i], (u32)sums.a[i], (u32)sums.b, a_zero, b_zero, k);
             if (p.segments.size > 1)
                 *partial_place(p, partial, block, row + i, col) = result;
             else

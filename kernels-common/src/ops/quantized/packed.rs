@@ -1,13 +1,13 @@
 //! Block products with many rows of float activations: packs strips of the matrix, whose elements
 //! are only in registers, and multiplies them with packed activations.
 
-use super::dense::Rows;
 use super::floats::Floats;
 use crate::args;
 use crate::device::GpuDevice;
 use crate::launch::index::{Divisor, IndexDims};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::quantized::{BLOCK_CHAINS, BLOCK_PACK, key};
+use crate::ops::dense::Rows;
 use crate::ops::matmul::block::{
     Form, LINES, Lines, PACK_THREADS, SEGMENT, Side, pack_blocks, pack_lines, packed_bytes,
 };

@@ -83,8 +83,8 @@ pub(crate) trait Family: Sync {
         shape.to_vec()
     }
 
-    /// Changes the layouts of the tensors that are passed as inputs, which a case describes over the
-    /// result, to others of the same meaning.
+    /// Changes the layouts of the tensors that are passed as inputs, which a case describes over
+    /// the result, to others of the same meaning.
     fn pass(&self, layouts: &mut [Layout]) {
         let _ = layouts;
     }

@@ -1,5 +1,5 @@
-//! Packed elements: rows whose last byte is full or not, and values around the ends of the range and
-//! halfway between elements.
+//! Packed elements: rows whose last byte is full or not, and values around the ends of the range
+//! and halfway between elements.
 //!
 //! The shape of a case is that of the elements.
 

@@ -14,7 +14,8 @@ macro_rules! packed_dtypes {
         /// says what becomes of each value.
         ///
         /// ```rust
-        /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, Layout, PackedDType};
+        /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType};
+        /// # use isobit_hal::{Layout, PackedDType};
         /// let x = CpuDevice.storage_from_slice(&[1i32, -8, 7])?;
         /// let packed = x.pack(&Layout::contiguous(3), PackedDType::I4)?;
         /// assert_eq!(packed.to_vec::<u8>()?, [0x81, 0x07]);

@@ -43,8 +43,8 @@ pub(super) fn centred(ops: &Ops, x: &Tensor, zero: Option<&Tensor>, axis: usize)
     ops.sub(&x, &ops.reshape(&zero, &shape)?)
 }
 
-/// Multiplies bytes less their zero points. Vectors, and zero points of more than one dimension, are
-/// products in f64, which are exact too.
+/// Multiplies bytes less their zero points. Vectors, and zero points of more than one dimension,
+/// are products in f64, which are exact too.
 pub(super) fn products(ops: &Ops, [a, b]: [&Tensor; 2], zeros: [Option<&Tensor>; 2]) -> Lowered<Tensor> {
     let is_byte = |x: &Tensor| matches!(x.dtype(), DType::U8 | DType::I8);
     let are_plain = zeros.iter().flatten().all(|zero| zero.rank() <= 1);

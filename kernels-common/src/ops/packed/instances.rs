@@ -1,5 +1,5 @@
-//! Kernels of packed elements: one for each direction and dtype. The type of the packed elements is a
-//! parameter, because it decides only a few instructions.
+//! Kernels of packed elements: one for each direction and dtype. The type of the packed elements is
+//! a parameter, because it decides only a few instructions.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;

@@ -1,5 +1,5 @@
-//! Elements of eight bits or fewer, packed in bytes. The kernels take contiguous elements and rows of
-//! bytes; operands in any other layout are copied.
+//! Elements of eight bits or fewer, packed in bytes. The kernels take contiguous elements and rows
+//! of bytes; operands in any other layout are copied.
 
 use crate::args;
 use crate::device::GpuDevice;

@@ -102,7 +102,7 @@ impl fmt::Display for PackedDType {
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout};
 /// # use isobit_hal::{Op, PackedDType, Src, Unpack};
 /// let op = Op::Unpack(Unpack::new(PackedDType::F4E2M1, 3));
-/// let packed = CpuDevice.storage_from_slice(&[0x7a, 0x01])?;
+/// let packed = CpuDevice.storage_from_slice(&[0x7au8, 0x01])?;
 /// let mut y = CpuDevice.storage_from_slice(&[0f32; 3])?;
 /// let (from, to) = (Layout::contiguous(2), Layout::contiguous(3));
 /// CpuStorage::apply_into(&op, &[Src::Storage(&packed, &from)], &mut y, &to)?;

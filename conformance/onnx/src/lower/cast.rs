@@ -51,11 +51,21 @@ fn saturates(call: &Call<'_>) -> bool {
 
 fn cast(call: &Call<'_>) -> Outputs {
     let to = call.element("to")?.ok_or_else(|| Stop::Failed("the attribute `to` is missing".into()))?;
-    Ok(vec![convert(call.ops(), call.input(0)?, to, saturates(call))?])
+    Ok(vec![cast_to(call, to)?])
 }
 
 fn cast_like(call: &Call<'_>) -> Outputs {
-    Ok(vec![convert(call.ops(), call.input(0)?, call.input(1)?.element(), saturates(call))?])
+    Ok(vec![cast_to(call, call.input(1)?.element())?])
+}
+
+/// ONNX leaves open what becomes of floats beyond the range of an integer. Its expected values wrap
+/// for integers of two and four bits, so they are truncated to wider ones first.
+fn cast_to(call: &Call<'_>, to: Element) -> Lowered<Tensor> {
+    let (ops, x) = (call.ops(), call.input(0)?);
+    match to.kind {
+        Kind::Packed(packed) if packed.is_int() => convert(ops, &ops.cast(x, DType::I32)?, to, true),
+        _ => convert(ops, x, to, saturates(call)),
+    }
 }
 
 /// The bytes of the elements, taken as those of another type of the same size.

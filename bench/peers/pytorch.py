@@ -93,6 +93,14 @@ def integers(dtype):
     yield "add_scalar", "64Mi", lambda: x + 1
 
 
+def multiplied_bytes(dtype):
+    """Products of bytes with sums in i32. `_int_mm` takes more than 16 rows."""
+    for m, n, k in [(4096, 4096, 4096), (8192, 8192, 8192), (512, 512, 512), (64, 4096, 4096)]:
+        a = torch.randint(-128, 128, (m, k), device="cuda", dtype=dtype)
+        b = torch.randint(-128, 128, (n, k), device="cuda", dtype=dtype).t()
+        yield "matmul_integer", f"{m}x{n}x{k}", lambda a=a, b=b: torch._int_mm(a, b)
+
+
 def laid_out(dtype):
     x, row = rand(8192, 8192, dtype=dtype), rand(1, 8192, dtype=dtype)
     yield "add_broadcast_row", "8192x8192", lambda: x + row
@@ -282,6 +290,7 @@ def main():
     )  # fmt: skip
     families = [(name, dtype, family) for name, dtype in DTYPES.items() for family in of_floats]
     families += [(name, dtype, integers) for name, dtype in INTEGERS.items()]
+    families += [("i8", torch.int8, multiplied_bytes)]
     for name, dtype, family in families:
         for op, work, call in family(dtype):
             if any(part in op for part in wanted):

@@ -81,7 +81,7 @@ pub struct PackedMatrix<S> {
 
 impl<S: BackendStorage> PackedMatrix<S> {
     /// Copies a matrix, or a batch of matrices, and packs it for products like `op`. Later changes
-    /// of `storage` do not change it. Dtypes: floats.
+    /// of `storage` do not change it. Dtypes: those of [`Op::Matmul`].
     ///
     /// # Errors
     /// `UnsupportedDtype` if the dtype has no matrix products; `ShapeMismatch` if the layout has

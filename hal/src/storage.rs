@@ -4,10 +4,10 @@ use crate::cpu_storage::through_host;
 use crate::{
     Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Flip, Func, GatherNd,
-    GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulSide, Op, PackedSrc, Pad, PadMode,
-    PinnedBuffer, Pool2d, Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll, RopeForm, Scalar, Scan, ScatterNd,
-    ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
-    WithDType, validate,
+    GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
+    PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool2d, Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll,
+    RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d,
+    UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -822,8 +822,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 
     /// Computes a batched matrix product; [`Matmul`] defines the shapes. Products accumulate in the
-    /// compute type. Dtypes: floats. [Class](crate::Class): defined with portable numerics, vendor
-    /// with vendor numerics.
+    /// compute type. Dtypes: floats, u32, i32, i64. [Class](crate::Class): exact for integers; for
+    /// floats defined with portable numerics, vendor with vendor numerics.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors).
@@ -856,6 +856,37 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The [common errors](Self#common-errors).
     fn matmul(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: Matmul) -> Result<Self> {
         Self::apply(&Op::Matmul(op), &[(self, layout), (rhs, rhs_layout)])
+    }
+
+    /// Multiplies matrices of bytes, each less its zero points, with sums in i32; see
+    /// [`MatmulInteger`]. `zeros` are the zero points of both operands, if they have any. Dtypes:
+    /// i8, u8, each operand its own; zero points have the dtype of their operand, the result is
+    /// i32. [Class](crate::Class): exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let (l, per_column) = (Layout::contiguous((2, 2)), Layout::contiguous(2));
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 255])?;
+    /// let weights = CpuDevice.storage_from_slice(&[1i8, -1, 0, 4])?;
+    /// let zero = CpuDevice.storage_from_slice(&[1i8, 0])?;
+    /// let y = x.matmul_integer(&l, &weights, &l, [None, Some((&zero, &per_column))])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [-2, 7, -255, 1017]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn matmul_integer(
+        &self,
+        layout: &Layout,
+        rhs: &Self,
+        rhs_layout: &Layout,
+        zeros: [Option<(&Self, &Layout)>; 2],
+    ) -> Result<Self> {
+        let op = MatmulInteger::new().with_zero_points(zeros[0].is_some(), zeros[1].is_some());
+        let mut inputs = vec![(self, layout), (rhs, rhs_layout)];
+        inputs.extend(zeros.into_iter().flatten());
+        Self::apply(&Op::MatmulInteger(op), &inputs)
     }
 
     /// Limits every element to `min..=max`; see [`Clamp`]. Dtypes: all. [Class](crate::Class):
@@ -1712,6 +1743,34 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::concat(&inputs, dim)
     }
 
+    /// Packs each row of elements, and returns the bytes as u8; see [`PackedDType`]. Dtypes: f32,
+    /// f16, bf16, f64, u8, i8, i32. [Class](crate::Class): exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, PackedDType};
+    /// let x = CpuDevice.storage_from_slice(&[0.5f32, -6.0, 100.0])?;
+    /// let packed = x.pack(&Layout::contiguous((1, 3)), PackedDType::F4E2M1)?;
+    /// assert_eq!(packed.to_vec::<u8>()?, [0xf1, 0x07]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn pack(&self, layout: &Layout, dtype: PackedDType) -> Result<Self> {
+        Self::apply(&Op::Pack(dtype), &[(self, layout)])
+    }
+
+    /// Converts rows of packed elements (u8), of `elements` each, to a dtype; see
+    /// [`pack`](Self::pack). Dtypes: f32, f16, bf16, f64, u8, i8, i32. [Class](crate::Class):
+    /// exact.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `ShapeMismatch` if the rows have another size than
+    /// so many elements need.
+    fn unpack(&self, layout: &Layout, packed: PackedDType, elements: usize, dtype: DType) -> Result<Self> {
+        allocate_as(self, layout, &Op::Unpack(Unpack::new(packed, elements)), dtype)
+    }
+
     /// Quantizes each row to blocks of a GGML format and returns the blocks as u8. Dtypes: f32,
     /// f16, bf16. [Class](crate::Class): defined.
     ///
@@ -1740,11 +1799,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The [common errors](Self#common-errors); `InvalidArgument` if the row length is not a
     /// multiple of the block size.
     fn dequantize(&self, layout: &Layout, format: GgmlDType, dtype: DType) -> Result<Self> {
-        let op = Op::Dequantize(format);
-        let shape = op.result_shape(&[layout.shape()]).map_err(|e| e.with_op(&op))?.unwrap_or_default();
-        allocate(self, &Layout::contiguous(shape), dtype, |dst, dl| {
-            Self::apply_into(&op, &[Src::Storage(self, layout)], dst, dl)
-        })
+        allocate_as(self, layout, &Op::Dequantize(format), dtype)
     }
 
     /// Multiplies activations, which are `self`, by the transpose of a quantized matrix; see
@@ -1792,6 +1847,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 fn allocating_form(op: &Op) -> &'static str {
     match op {
         Op::Cast(_) => "to_dtype or to_dtype_with, which names the dtype, or apply_into",
+        Op::Unpack(_) => "unpack, which names the dtype, or apply_into",
         Op::Dequantize(_) => "dequantize, which names the dtype, or apply_into",
         _ => "apply_into",
     }
@@ -1811,6 +1867,12 @@ fn allocate<S: BackendStorage>(
     let mut dst = unsafe { like.device().alloc_uninit(layout.shape(), dtype)? };
     fill(&mut dst, &dst_layout)?;
     Ok(dst)
+}
+
+/// Runs an operation of one input whose dtype the inputs do not determine.
+fn allocate_as<S: BackendStorage>(src: &S, layout: &Layout, op: &Op, dtype: DType) -> Result<S> {
+    let shape = op.result_shape(&[layout.shape()]).map_err(|e| e.with_op(op))?.unwrap_or_default();
+    allocate(src, &Layout::contiguous(shape), dtype, |dst, dl| S::apply_into(op, &[Src::Storage(src, layout)], dst, dl))
 }
 
 /// Returns the values and the positions of one sort. An operation has one destination, so this

@@ -1,9 +1,12 @@
 //! Matrix products: the vendor's library, and with its time as their floor the portable kernel,
-//! block products, those whose right operand was packed before, and those of wide elements.
+//! block products, those whose right operand was packed before, and those of wide elements; of
+//! integers and bytes, which no library here computes.
 
 use super::Rows;
 use crate::row::Row;
-use isobit_hal::{BackendStorage, DType, Layout, Matmul, MatmulSide, Numerics, Op, PackedMatrix, Result, Src};
+use isobit_hal::{
+    BackendStorage, DType, Layout, Matmul, MatmulInteger, MatmulSide, Numerics, Op, PackedMatrix, Result, Src,
+};
 use isobit_kernels::GpuRuntime;
 
 /// Batch, m, n and k.
@@ -27,7 +30,13 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
             both(rows, dtype, [1, 1, 4096, 4096], true)?;
         }
     }
-    Ok(())
+    for dtype in [DType::I32, DType::I64] {
+        of_integers(rows, &Op::Matmul(Matmul::default()), dtype)?;
+    }
+    for dtype in [DType::I8, DType::U8] {
+        of_integers(rows, &Op::MatmulInteger(MatmulInteger::new()), dtype)?;
+    }
+    of_integers(rows, &Op::MatmulInteger(MatmulInteger::new().with_zero_points(true, true)), DType::U8)
 }
 
 fn both<R: GpuRuntime>(
@@ -69,6 +78,28 @@ fn both<R: GpuRuntime>(
             let us = bench.time(|| BackendStorage::matmul_into(op, &a, &lhs, &b, &rhs, &mut c, &out))?;
             rows.push(Row { flops: Some(flops), ..Row::new("matmul_block_wide", dtype, &work, us).with_floor(vendor) });
         }
+    }
+    Ok(())
+}
+
+/// Products of integers, with a zero point for each row and each column if the operation has them.
+fn of_integers<R: GpuRuntime>(rows: &mut Rows<'_, R>, op: &Op, dtype: DType) -> Result<()> {
+    if !rows.wants(op.name(), dtype) {
+        return Ok(());
+    }
+    let bench = rows.bench;
+    for [batch, m, n, k] in SIZES {
+        let layouts = [[batch, m, k], [batch, k, n]].map(Layout::contiguous);
+        let lines = [m, n].map(Layout::contiguous);
+        let operands: Vec<_> = layouts.iter().chain(&lines).take(op.inputs()).collect();
+        let stored = operands.iter().map(|l| bench.random(l.elem_count(), dtype)).collect::<Result<Vec<_>>>()?;
+        let inputs: Vec<_> = stored.iter().zip(&operands).map(|(s, l)| Src::Storage(s, l)).collect();
+        let out = Layout::contiguous([batch, m, n]);
+        let to = if dtype.size_in_bytes() == 1 { DType::I32 } else { dtype };
+        let mut c = bench.output(out.elem_count(), to)?;
+        let us = bench.time(|| BackendStorage::apply_into(op, &inputs, &mut c, &out))?;
+        let work = if batch == 1 { format!("{m}x{n}x{k}") } else { format!("{batch}x{m}x{n}x{k}") };
+        rows.push(Row { flops: Some(2.0 * (batch * m * n * k) as f64), ..Row::new(op.name(), dtype, &work, us) });
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod indexing;
 mod launch_cost;
 mod matmul;
 mod norm;
+mod packed;
 mod pooling;
 mod quantized;
 mod random;
@@ -92,6 +93,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args, shown: bool) -> Result<
     upsample::rows(&mut rows)?;
     index_map::rows(&mut rows)?;
     random::rows(&mut rows)?;
+    packed::rows(&mut rows)?;
     quantized::rows(&mut rows)?;
     launch_cost::rows(&mut rows)?;
     graph_cost::rows(&mut rows)?;

@@ -28,12 +28,13 @@ impl Ops {
     /// # Errors
     /// The driver's; fails if the bytes are not those of the shape.
     pub fn upload(&self, element: Element, shape: &[usize], bytes: &[u8]) -> Lowered<Tensor> {
+        let bytes = &element.held(bytes)?;
         let wanted = Shape::from(shape).elem_count() * element.dtype.size_in_bytes();
         if bytes.len() != wanted {
             return Err(Stop::Failed(format!("a {} of {shape:?} has {} bytes", element.name(), bytes.len())));
         }
         let storage = self.device.storage_from_bytes(element.dtype, bytes)?;
-        Ok(Tensor::new(storage, shape).as_bool(element.is_bool))
+        Ok(Tensor::new(storage, shape).of(element.kind))
     }
 
     /// Uploads values, each cast to the dtype.
@@ -163,7 +164,7 @@ impl Ops {
     /// # Errors
     /// As [`binary`](Self::binary).
     pub fn select(&self, condition: &Tensor, on_true: &Tensor, on_false: &Tensor) -> Lowered<Tensor> {
-        let is_bool = on_true.element().is_bool;
+        let is_bool = on_true.element().is_bool();
         Ok(self.broadcasting(&Op::WhereCond, &[condition, on_true, on_false])?.as_bool(is_bool))
     }
 
@@ -217,7 +218,7 @@ impl Ops {
         if x.layout().is_contiguous() && x.layout().start_offset() == 0 && x.storage().len() == x.len() {
             return Ok(x.view(isobit::Layout::contiguous(x.dims())));
         }
-        Ok(self.apply(&Op::Copy, &[x])?.as_bool(x.element().is_bool))
+        Ok(self.apply(&Op::Copy, &[x])?.of(x.element().kind))
     }
 
     /// Returns the bytes of the elements, in logical order.

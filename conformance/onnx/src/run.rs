@@ -75,8 +75,9 @@ fn agree(
 fn expected(value: &Value, tensors: &[u8]) -> Lowered<Output> {
     match value {
         Value::Tensor { dtype, shape, .. } => {
-            let bytes = bytes_of(value, tensors)?.to_vec();
-            Ok(Output { element: Element::named(dtype)?, shape: shape.clone(), bytes })
+            let element = Element::named(dtype)?;
+            let bytes = element.held(bytes_of(value, tensors)?)?;
+            Ok(Output { element, shape: shape.clone(), bytes })
         }
         Value::Other { kind } => Err(out_of_scope(kind)),
     }

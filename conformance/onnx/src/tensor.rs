@@ -1,6 +1,6 @@
 //! A tensor on a device. Views share the storage.
 
-use crate::element::Element;
+use crate::element::{Element, Kind};
 use crate::stop::{Lowered, Stop};
 use isobit::{AnyStorage, BackendStorage, DType, Layout};
 use std::sync::Arc;
@@ -10,18 +10,23 @@ use std::sync::Arc;
 pub struct Tensor {
     storage: Arc<AnyStorage>,
     layout: Layout,
-    is_bool: bool,
+    kind: Kind,
 }
 
 impl Tensor {
     /// Wraps a storage of contiguous elements.
     pub fn new(storage: AnyStorage, shape: &[usize]) -> Self {
-        Self { storage: Arc::new(storage), layout: Layout::contiguous(shape), is_bool: false }
+        Self { storage: Arc::new(storage), layout: Layout::contiguous(shape), kind: Kind::Number }
     }
 
     /// Returns the tensor with its elements taken as booleans, or as numbers.
-    pub fn as_bool(mut self, is_bool: bool) -> Self {
-        self.is_bool = is_bool;
+    pub fn as_bool(self, is_bool: bool) -> Self {
+        self.of(if is_bool { Kind::Bool } else { Kind::Number })
+    }
+
+    /// Returns the tensor with another meaning of its elements.
+    pub fn of(mut self, kind: Kind) -> Self {
+        self.kind = kind;
         self
     }
 
@@ -62,12 +67,12 @@ impl Tensor {
 
     /// Returns the element type.
     pub fn element(&self) -> Element {
-        Element { dtype: self.dtype(), is_bool: self.is_bool }
+        Element { dtype: self.dtype(), kind: self.kind }
     }
 
     /// Returns another view of the storage.
     pub fn view(&self, layout: Layout) -> Self {
-        Self { storage: Arc::clone(&self.storage), layout, is_bool: self.is_bool }
+        Self { storage: Arc::clone(&self.storage), layout, kind: self.kind }
     }
 
     /// Reorders the dimensions.

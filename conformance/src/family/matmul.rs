@@ -1,7 +1,9 @@
 //! Matrix products: sizes around the tiles, inner sizes around the segments of 256, batches and
-//! broadcast batches.
+//! broadcast batches, and zero points of each shape.
 //!
-//! The shape of a case contains the batch dimensions, `m`, `k` and `n`.
+//! The shape of a case contains the batch dimensions, `m`, `k` and `n`. An operand that repeats
+//! along a batch dimension is passed with that dimension or, with an odd last dimension, with one
+//! of size 1 in its place, or without it.
 
 use super::{Family, VendorCall};
 use crate::case::{Dist, LayoutKind, LayoutSpec, Params, Values};
@@ -9,7 +11,7 @@ use crate::cells::Cell;
 use crate::compare::{Comparison, Product, compare_product};
 use crate::generate::{Draw, Drawn, Fixed, Plan, layout, values};
 use crate::schema::Class;
-use isobit_hal::{DType, Numerics, Op};
+use isobit_hal::{DType, Layout, Numerics, Op};
 use proptest::sample::select;
 
 const OUTER: &[usize] = &[1, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 257];
@@ -27,13 +29,61 @@ impl Family for MatmulFamily {
         rank - 3
     }
 
-    fn input_dims(&self, _op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
-        let [batch @ .., m, k, n] = shape else { unreachable!("three numbers at least make a case") };
-        [batch, &[[*m, *k], [*k, *n]][input]].concat()
+    /// Bytes of either sign in each operand.
+    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        let Op::MatmulInteger(p) = op else { return DType::ALL.iter().map(|&dtype| vec![dtype; 3]).collect() };
+        let (bytes, mut all) = ([DType::U8, DType::I8], Vec::new());
+        for operands in bytes.into_iter().flat_map(|lhs| bytes.map(|rhs| [lhs, rhs])) {
+            let zeros = p.zero_points().map(|side| operands[side]);
+            all.push(operands.into_iter().chain(zeros).chain([DType::I32]).collect());
+        }
+        all
     }
 
-    fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        drawn(draw, plan)
+    fn distinctive(&self, op: &Op) -> &'static [usize] {
+        if matches!(op, Op::MatmulInteger(_)) { &[0, 1] } else { &[0] }
+    }
+
+    /// The size of k decides whether there is a zero point for each line.
+    fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
+        let [batch @ .., m, k, n] = shape else { unreachable!("three numbers at least make a case") };
+        match (op, input) {
+            (_, 0) => [batch, &[*m, *k]].concat(),
+            (_, 1) => [batch, &[*k, *n]].concat(),
+            (Op::MatmulInteger(p), _) => {
+                let side = p.zero_points().nth(input - 2).expect("an input that the operation has");
+                match k % 4 {
+                    2 => vec![],
+                    3 => vec![1],
+                    _ => vec![[*m, *n][side]],
+                }
+            }
+            _ => unreachable!("a product has two inputs"),
+        }
+    }
+
+    fn pass(&self, layouts: &mut [Layout]) {
+        let batch = layouts[0].dims().len() - 2;
+        for d in 0..batch {
+            // The other operand keeps the size of the dimension.
+            let repeats = |l: &Layout| l.stride()[d] == 0 && l.dims()[d] > 1 && l.dims()[batch + 1] % 2 == 1;
+            if let Some(layout) = layouts[..2].iter_mut().find(|l| repeats(l)) {
+                *layout = layout.narrow(d, 0, 1).expect("it has an element");
+            }
+        }
+        for (one, other) in [(0, 1), (1, 0)] {
+            while layouts[one].dims().len() > 2
+                && layouts[one].dims().len() == layouts[other].dims().len()
+                && layouts[one].dims()[0] == 1
+                && layouts[other].dims()[0] > 1
+            {
+                layouts[one] = layouts[one].squeeze(0).expect("it has size 1");
+            }
+        }
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
+        drawn(draw, cell, plan)
     }
 
     /// Products below the smallest number, of which the last gives the sum its sign, in a tile and
@@ -63,6 +113,8 @@ impl Family for MatmulFamily {
 
     fn values(&self, draw: &mut Draw, cell: &Cell, _op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
         let dist = match cell.class() {
+            // Sums wrap, so no value decides a result.
+            Class::Exact => return None,
             Class::Vendor => values::bounded(draw),
             _ => values::accumulated(draw),
         };
@@ -108,7 +160,7 @@ fn many_segments(dtype: DType, nth: u64) -> Option<Fixed> {
     }
 }
 
-fn drawn(draw: &mut Draw, plan: &Plan) -> Drawn {
+fn drawn(draw: &mut Draw, cell: &Cell, plan: &Plan) -> Drawn {
     let min_rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(2);
     let batch_rank = draw.one_of(&[0usize, 0, 0, 1, 1, 2, 2, 4]).max(min_rank - 2);
     let k = draw.pick(select(INNER));
@@ -131,5 +183,13 @@ fn drawn(draw: &mut Draw, plan: &Plan) -> Drawn {
     let lhs = layout::draw(draw, &dims([m, k]), plan.input, plan.combine, true);
     let rhs = layout::draw(draw, &dims([k, n]), rhs_kind, plan.combine, true);
     let dst = layout::draw(draw, &dims([m, n]), plan.dst, plan.combine, false);
-    (shape, Some(Params::None), vec![Some(lhs), Some(rhs), Some(dst)])
+    let mut layouts = vec![Some(lhs), Some(rhs)];
+    let op = cell.operation.op();
+    for input in 2..op.inputs() {
+        let dims = MatmulFamily.input_dims(op, &shape, input);
+        let kind = if plan.plain { LayoutKind::Contiguous } else { draw.one_of(&LayoutKind::ALL) };
+        layouts.push(Some(layout::draw(draw, &dims, kind, plan.combine, true)));
+    }
+    layouts.push(Some(dst));
+    (shape, Some(Params::None), layouts)
 }

@@ -15,6 +15,7 @@ mod matmul;
 mod named;
 mod norm;
 mod operation;
+mod packed;
 mod pooling;
 mod quantized;
 mod random;
@@ -33,7 +34,7 @@ use crate::case::{LayoutSpec, Params, Values};
 use crate::cells::Cell;
 use crate::compare::Comparison;
 use crate::generate::{Draw, Drawn, Fixed, Plan};
-use isobit_hal::{DType, Op};
+use isobit_hal::{DType, Layout, Op};
 
 /// A family of operations. The default methods fit most families.
 pub(crate) trait Family: Sync {
@@ -81,6 +82,12 @@ pub(crate) trait Family: Sync {
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
         let _ = (op, input);
         shape.to_vec()
+    }
+
+    /// Changes the layouts of the tensors that are passed as inputs, which a case describes over
+    /// the result, to others of the same meaning.
+    fn pass(&self, layouts: &mut [Layout]) {
+        let _ = layouts;
     }
 
     /// Draws the shape, parameters and layouts. An input without a layout is the destination
@@ -150,6 +157,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
         F::Upsample => &upsample::UpsampleFamily,
         F::IndexMap => &index_map::IndexMapFamily,
         F::Random => &random::RandomFamily,
+        F::Packed => &packed::PackedFamily,
         F::Quantized => &quantized::QuantizedFamily,
     }
 }

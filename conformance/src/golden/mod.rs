@@ -28,6 +28,8 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/fold.json.gz"),
     include_bytes!("../../golden/functions.json.gz"),
     include_bytes!("../../golden/dtypes.json.gz"),
+    include_bytes!("../../golden/products.json.gz"),
+    include_bytes!("../../golden/packed.json.gz"),
 ];
 
 /// The cells to run; an empty list selects everything.

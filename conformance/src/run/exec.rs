@@ -80,7 +80,9 @@ pub fn call<D: BackendDevice>(
         }
         let before = on.dst.bytes(poison);
         let mut dst = destination(device, &on.dst, &before, form)?;
-        let mut stored = uploaded.iter().map(|(s, _, b)| Src::Storage(s, &b.placed(form).layout));
+        let mut layouts: Vec<_> = uploaded.iter().map(|(_, _, b)| b.placed(form).layout.clone()).collect();
+        cell.operation.family().pass(&mut layouts);
+        let mut stored = uploaded.iter().zip(&layouts).map(|((s, _, _), layout)| Src::Storage(s, layout));
         let mut operand = |(input, buffer): (usize, &Option<Buffer>)| match buffer {
             None => Src::InPlace,
             Some(buffer) if case.inputs[input].scalar => Src::Scalar(buffer.first()),

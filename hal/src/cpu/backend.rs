@@ -3,8 +3,8 @@
 
 use super::{
     CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compact, compare, conv, copy, fill,
-    index_map, indexing, matmul, norm, pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary,
-    upsample,
+    index_map, indexing, matmul, matmul_integer, norm, packed, pooling, quantized, random, reduce, rope, scan, select,
+    sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -67,6 +67,7 @@ impl BackendStorage for CpuStorage {
             Op::Reduce(op) => reduce::reduce(op, stored(0).0, stored(0).1, dst, dl),
             Op::Scan(op) => scan::scan(*op, stored(0), dst, dl),
             Op::Matmul(op) => matmul::matmul(*op, stored(0), stored(1), dst, dl),
+            Op::MatmulInteger(op) => matmul_integer::matmul_integer(*op, stored, dst, dl),
             Op::Softmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
             Op::LayerNorm { eps } => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),
@@ -110,6 +111,8 @@ impl BackendStorage for CpuStorage {
             Op::RandNormal(op) => random::normal(op, dst, dl),
             Op::Quantize(format) => quantized::quantize(*format, stored(0), dst, dl),
             Op::Dequantize(format) => quantized::dequantize(*format, stored(0), dst, dl),
+            Op::Pack(dtype) => packed::pack(*dtype, stored(0), dst, dl),
+            Op::Unpack(op) => packed::unpack(*op, stored(0), dst, dl),
             Op::QMatmul(op) => quantized::qmatmul(*op, stored(0), stored(1), dst, dl),
             Op::QMatmulId(op) => return quantized::qmatmul_id(*op, stored(0), stored(1), stored(2), dst, dl),
         }

@@ -1,13 +1,14 @@
 //! The code that matrix products and convolutions share. It computes blocks of results in the order
 //! of `docs/numerics.md` section 9: k is cut into segments of 256, each segment is an fma chain
-//! that starts from zero, and the segments are added in order.
+//! that starts from zero, and the segments are added in order. For integers, which wrap, any order
+//! gives the same bits.
 //!
 //! The blocking follows Goto and van de Geijn (*Anatomy of High-Performance Matrix Multiplication*,
 //! 2008): operands are widened and packed into panels that the inner loop reads in order, and a
 //! tile of results stays in registers for a whole segment. This is exactly the order that the
 //! contract requires.
 
-use super::compute::{Compute, FloatCompute};
+use super::compute::Compute;
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
 use std::ops::Range;
@@ -43,7 +44,7 @@ struct Tiles<'a, C, const ROWS: usize>(Segment<'a, C>);
 
 /// A compute type with the width of its tiles: two AVX registers of columns, so that 6 rows of them
 /// fit into the 16 registers.
-pub(super) trait Tiled: FloatCompute {
+pub(super) trait Tiled: Compute {
     const NR: usize;
     fn segment(segment: Segment<'_, Self>, rows: usize);
 }
@@ -62,7 +63,7 @@ macro_rules! tiles {
                     for (ip, a) in a.chunks_exact(depth * $rows).enumerate() {
                         $(let mut $row = [0 as $ty; $width];)*
                         for (a, b) in a.as_chunks::<$rows>().0.iter().zip(b.as_chunks::<$width>().0) {
-                            $($row.iter_mut().zip(b).for_each(|(sum, &b)| *sum = a[$i].fma(b, *sum));)*
+                            $($row.iter_mut().zip(b).for_each(|(sum, &b)| *sum = a[$i].affine(b, *sum));)*
                         }
                         for (i, sums) in [$($row),*].iter().enumerate() {
                             let row = &mut results[(ip * $rows + i) * columns + jp * $width..][..$width];
@@ -96,7 +97,7 @@ macro_rules! tiled {
         }
     )*};
 }
-tiled! { f32 16 f64 8 }
+tiled! { f32 16 f64 8 u32 16 i32 16 i64 8 }
 
 /// Buffers for one line of a block: the elements as stored, and the widened values.
 pub(super) struct Line<T: Element> {

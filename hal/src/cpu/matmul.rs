@@ -4,7 +4,7 @@ use super::CpuStorage;
 use super::block_product::{Blocks, Segments};
 use super::blocked::{Chains, Destination, Line, MC, Method, NC, Panels, Tiled, group};
 use super::element::Element;
-use super::walk::{dispatch_float, dispatch_float_f32, for_runs, gather, parallel, scatter};
+use super::walk::{dispatch_float_f32, dispatch_product, for_runs, gather, parallel, scatter};
 use crate::{Layout, Matmul, Numerics};
 
 /// A strided matrix of `lines` (rows of the left operand, columns of the right one) by k.
@@ -118,6 +118,8 @@ pub(super) fn matmul(
     dst_layout: &Layout,
 ) {
     const DISPATCHED: &str = "operands were validated to have one dtype";
+    let [lhs_layout, rhs_layout] = Matmul::broadcast(lhs.1, rhs.1).expect("validated to broadcast");
+    let (lhs, rhs) = ((lhs.0, &lhs_layout), (rhs.0, &rhs_layout));
     macro_rules! by {
         ($method:expr, $T:ident) => {
             product::<$T, _>(
@@ -135,6 +137,6 @@ pub(super) fn matmul(
             let blocks = Blocks { bits: 8 * digits as u32, segments: Segments::of_product(k) };
             dispatch_float_f32!(dst.dtype(), T => by!(&blocks, T))
         }
-        None => dispatch_float!(dst.dtype(), T => by!(&Chains, T)),
+        None => dispatch_product!(dst.dtype(), T => by!(&Chains, T)),
     }
 }

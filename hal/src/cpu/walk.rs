@@ -537,6 +537,14 @@ macro_rules! dispatch_float {
 }
 pub(super) use dispatch_float;
 
+/// The same for the dtypes that products have: floats and the wide integers.
+macro_rules! dispatch_product {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::dispatch_dtype!(@arms $dtype, $T, $body, F8E4M3 F8E4M3, F16 f16, BF16 bf16, F32 f32, F64 f64, U32 u32, I32 i32, I64 i64)
+    };
+}
+pub(super) use dispatch_product;
+
 /// The same for floats whose compute type is f32.
 macro_rules! dispatch_float_f32 {
     ($dtype:expr, $T:ident => $body:expr) => {

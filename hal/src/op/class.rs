@@ -82,10 +82,12 @@ impl Op {
     }
 
     /// Whether a vendor library computes the operation for these dtypes, if the numerics are
-    /// [`Numerics::Vendor`]. No library has attention of f32.
+    /// [`Numerics::Vendor`]. No library has attention of f32, and products of integers have the
+    /// same bits everywhere.
     const fn has_vendor_of(&self, dtypes: &[DType]) -> bool {
+        let Some(first) = dtypes.first() else { return self.has_vendor() };
         let is_attention = matches!(self, Op::ScaledDotProductAttention(_));
-        self.has_vendor() && !(is_attention && matches!(dtypes.first(), Some(DType::F32)))
+        self.has_vendor() && !first.is_int() && !(is_attention && matches!(first, DType::F32))
     }
 
     /// Whether the operation sums [block products](Numerics::Block) for dtypes that have them.
@@ -149,6 +151,9 @@ impl Op {
             | Op::UniqueInverse
             | Op::UniqueCounts { .. }
             | Op::UniqueFirst { .. }
+            | Op::MatmulInteger(_)
+            | Op::Pack(_)
+            | Op::Unpack(_)
             | Op::MaxPool2d(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => match op {
@@ -172,6 +177,7 @@ impl Op {
                 ScanOp::Sum | ScanOp::Prod => defined_if(float),
                 ScanOp::Min | ScanOp::Max => Class::Exact,
             },
+            Op::Matmul(_) => defined_if(float),
             Op::ScatterSet(_) | Op::ScatterAdd(_) | Op::IndexAdd(_) | Op::ScatterReduce(_) | Op::ScatterNd(_) => {
                 match self.scatter_op() {
                     Some(ScatterOp::Add | ScatterOp::Prod) => defined_if(float),
@@ -182,7 +188,6 @@ impl Op {
             Op::Powf(_)
             | Op::Elu(_)
             | Op::Celu(_)
-            | Op::Matmul(_)
             | Op::Softmax
             | Op::LogSoftmax
             | Op::RmsNorm { .. }

@@ -1,7 +1,7 @@
 //! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
-use super::{Attention, Op, Pad, PadMode, ScatterOp};
+use super::{Attention, MatmulInteger, Op, Pad, PadMode, ScatterOp};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The number of operands of an operation (including the destination), a description of the dtypes
@@ -96,12 +96,38 @@ fn attention(p: &Attention, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, what, ds.iter().enumerate().all(fits))
 }
 
+/// Products sum in a compute type; bytes would wrap at once, and have [`Op::MatmulInteger`].
+fn product(ds: &[DType]) -> DtypeRule {
+    let is_float = |d: DType| d.is_float() && !d.is_elementwise();
+    let takes = |&d: &DType| is_float(d) || matches!(d, DType::U32 | DType::I32 | DType::I64);
+    let what = "floats other than f8e5m2, u32, i32 or i64, all operands the same";
+    DtypeRule::new(3, what, equal(ds) && ds.iter().all(takes))
+}
+
+fn matmul_integer(p: &MatmulInteger, ds: &[DType]) -> DtypeRule {
+    let is_byte = |d: DType| matches!(d, DType::U8 | DType::I8);
+    let holds = match ds {
+        [lhs, rhs, zeros @ .., DType::I32] => {
+            let fits = |(side, &zero): (usize, &DType)| zero == [*lhs, *rhs][side];
+            is_byte(*lhs) && is_byte(*rhs) && p.zero_points().zip(zeros).all(fits)
+        }
+        _ => false,
+    };
+    let what = "operands of u8 or i8, zero points of the dtype of their operand, and an i32 destination";
+    DtypeRule::new(p.inputs() + 1, what, holds)
+}
+
 fn positions(ds: &[DType]) -> DtypeRule {
     DtypeRule::new(2, "a destination of u32 or i64", matches!(ds.last(), Some(DType::U32 | DType::I64)))
 }
 
 fn is_condition(dtype: DType) -> bool {
     matches!(dtype, DType::U8 | DType::U32 | DType::I64)
+}
+
+fn is_packable(dtype: DType) -> bool {
+    use DType::{BF16, F16, F32, F64, I8, I32, U8};
+    matches!(dtype, F32 | F16 | BF16 | F64 | U8 | I8 | I32)
 }
 
 fn is_id(dtype: DType) -> bool {
@@ -134,7 +160,9 @@ impl Op {
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
             Op::Binary(_) => any(3, ds),
-            Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => combined_floats(3, ds),
+            Op::AddActivation(_) | Op::RmsNorm { .. } => combined_floats(3, ds),
+            Op::Matmul(_) => product(ds),
+            Op::MatmulInteger(p) => matmul_integer(p, ds),
             Op::LayerNorm { .. } | Op::Rope(_) => combined_floats(4, ds),
             Op::SkipLayerNorm { .. } => combined_floats(6, ds),
             Op::ScaledDotProductAttention(p) => attention(p, ds),
@@ -182,6 +210,14 @@ impl Op {
                 }
                 let what = "ids of u8, u32, i32 or i64 and values of one dtype other than u16, u64 and f8e5m2";
                 DtypeRule::new(4, what, holds && !ds.iter().any(|d| d.is_elementwise()))
+            }
+            Op::Pack(_) => {
+                let holds = matches!(ds, [src, DType::U8] if is_packable(*src));
+                DtypeRule::new(2, "f32, f16, bf16, f64, u8, i8 or i32 and a u8 destination", holds)
+            }
+            Op::Unpack(_) => {
+                let holds = matches!(ds, [DType::U8, dst] if is_packable(*dst));
+                DtypeRule::new(2, "packed rows as u8 and a destination of f32, f16, bf16, f64, u8, i8 or i32", holds)
             }
             Op::Quantize(_) => {
                 let holds = matches!(ds, [src, DType::U8] if is_activation(*src));

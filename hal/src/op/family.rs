@@ -6,10 +6,10 @@
 
 use super::{
     Activation, Affine, Attention, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Elu, Flip, GatherNd, GgmlDType, Indexing, LeakyRelu, Matmul, Op, Pad, PadMode, Pool2d, Powf,
-    Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp,
-    ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d,
-    UpsampleNearest2d,
+    ConvTranspose2d, Elu, Flip, GatherNd, GgmlDType, Indexing, LeakyRelu, Matmul, MatmulInteger, Op, PackedDType, Pad,
+    PadMode, Pool2d, Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll,
+    RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack,
+    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -91,6 +91,8 @@ families! {
     IndexMap "index_map"
     /// Random numbers.
     Random "random"
+    /// Elements of eight bits or fewer, packed in bytes.
+    Packed "packed"
     /// Quantization to blocks, and products with quantized matrices.
     Quantized "quantized"
 }
@@ -126,7 +128,11 @@ impl Family {
             Family::Select => vec![Op::WhereCond],
             Family::BiasActivation => Activation::ALL.iter().map(|&op| Op::AddActivation(op)).collect(),
             Family::Reduce => ReduceOp::ALL.iter().map(|&op| Op::Reduce(Reduce::new(op, &[0]))).collect(),
-            Family::Matmul => vec![Op::Matmul(Matmul::default())],
+            Family::Matmul => {
+                let zeros = [(false, false), (true, false), (false, true), (true, true)];
+                let of_bytes = zeros.map(|(l, r)| Op::MatmulInteger(MatmulInteger::new().with_zero_points(l, r)));
+                std::iter::once(Op::Matmul(Matmul::default())).chain(of_bytes).collect()
+            }
             Family::Triangle => vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))],
             Family::Scan => ScanOp::ALL.iter().map(|&op| Op::Scan(Scan::new(op, 0))).collect(),
             Family::Norm => {
@@ -185,6 +191,11 @@ impl Family {
             Family::Random => {
                 vec![Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))]
             }
+            Family::Packed => {
+                let all = PackedDType::ALL.iter().copied();
+                let unpack = all.clone().map(|dtype| Op::Unpack(Unpack::new(dtype, 1)));
+                all.map(Op::Pack).chain(unpack).collect()
+            }
             Family::Quantized => {
                 let formats = || GgmlDType::ALL.iter().copied();
                 let products = || {
@@ -218,7 +229,7 @@ impl Op {
             Op::WhereCond => Family::Select,
             Op::AddActivation(_) => Family::BiasActivation,
             Op::Reduce(_) => Family::Reduce,
-            Op::Matmul(_) => Family::Matmul,
+            Op::Matmul(_) | Op::MatmulInteger(_) => Family::Matmul,
             Op::Triangle(_) => Family::Triangle,
             Op::Scan(_) => Family::Scan,
             Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } | Op::SkipLayerNorm { .. } => {
@@ -245,6 +256,7 @@ impl Op {
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
             Op::RandUniform(_) | Op::RandNormal(_) => Family::Random,
+            Op::Pack(_) | Op::Unpack(_) => Family::Packed,
             Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => Family::Quantized,
         }
     }

@@ -9,7 +9,9 @@ mod family;
 mod functions;
 mod index_map;
 mod indexing;
+mod packed_dtype;
 mod params;
+mod product;
 mod quantized;
 mod random;
 mod scan;
@@ -24,7 +26,9 @@ pub use family::Family;
 pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, ScatterOp, UnaryOp};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
 pub use indexing::{GatherNd, Indexing, ScatterNd, ScatterReduce};
+pub use packed_dtype::{PackedDType, Unpack};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
+pub use product::MatmulInteger;
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{RandNormal, RandUniform};
 pub use scan::Scan;
@@ -53,6 +57,21 @@ macro_rules! for_formats {
         ]
     };
 }
+/// The operation's name for each packed type, in the order of [`PackedDType::ALL`].
+macro_rules! for_packed {
+    ($prefix:literal) => {
+        [
+            concat!($prefix, "_u4"),
+            concat!($prefix, "_i4"),
+            concat!($prefix, "_u2"),
+            concat!($prefix, "_i2"),
+            concat!($prefix, "_f4e2m1"),
+            concat!($prefix, "_f8e8m0"),
+        ]
+    };
+}
+const PACK: [&str; PackedDType::ALL.len()] = for_packed!("pack");
+const UNPACK: [&str; PackedDType::ALL.len()] = for_packed!("unpack");
 const QUANTIZE: [&str; GgmlDType::ALL.len()] = for_formats!("quantize");
 const DEQUANTIZE: [&str; GgmlDType::ALL.len()] = for_formats!("dequantize");
 /// Indexed by [`QActivations`]: float activations, then activations quantized to q8_1.
@@ -143,9 +162,12 @@ pub enum Op {
     /// equal, except that dst is u32 (that of the allocating forms) or i64 for `ArgMin` and
     /// `ArgMax`, and u8 for `Any` and `All`.
     Reduce(Reduce),
-    /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs,
-    /// dst]`, equal floats.
+    /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Floats, u32, i32 and
+    /// i64. Dtypes: `[lhs, rhs, dst]`, equal.
     Matmul(Matmul),
+    /// See [`MatmulInteger`]. Dtypes: `[lhs, rhs, dst]`, with the zero points before `dst` if the
+    /// parameters have them: lhs and rhs u8 or i8, each zero point that of its operand, dst i32.
+    MatmulInteger(MatmulInteger),
     /// `min(max(x, min), max)`; see [`Clamp`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Clamp(Clamp),
     /// Keeps one triangle of the matrices in the last two dimensions and zeroes the rest; see
@@ -485,6 +507,12 @@ pub enum Op {
     RandUniform(RandUniform),
     /// See [`RandNormal`]. f16, bf16, f32 and f64. Dtypes: `[dst]`.
     RandNormal(RandNormal),
+    /// Packs each row of `[.., k]`, as many elements a byte as fit; see [`PackedDType`]. f32, f16,
+    /// bf16, f64, u8, i8 and i32. Dtypes: `[src, dst]`, dst u8.
+    Pack(PackedDType),
+    /// Converts each row of packed elements to a dtype; see [`Unpack`]. f32, f16, bf16, f64, u8, i8
+    /// and i32. Dtypes: `[src, dst]`, src u8.
+    Unpack(Unpack),
     /// Quantizes each row of `[.., k]` to blocks, stored as bytes; see [`GgmlDType`]. f32, f16 and
     /// bf16. Dtypes: `[src, dst]`, dst u8.
     Quantize(GgmlDType),
@@ -538,6 +566,7 @@ impl Op {
             Op::WhereCond => "where_cond",
             Op::Reduce(r) => r.op.name(),
             Op::Matmul(_) => "matmul",
+            Op::MatmulInteger(p) => p.name(),
             Op::Clamp(_) => "clamp",
             Op::Triangle(t) => {
                 if t.upper {
@@ -609,6 +638,8 @@ impl Op {
             Op::Concat(_) => "concat",
             Op::RandUniform(_) => "rand_uniform",
             Op::RandNormal(_) => "rand_normal",
+            Op::Pack(dtype) => PACK[dtype.index()],
+            Op::Unpack(op) => UNPACK[op.dtype.index()],
             Op::Quantize(f) => QUANTIZE[f.index()],
             Op::Dequantize(f) => DEQUANTIZE[f.index()],
             Op::QMatmul(q) => QMATMUL[q.activations as usize][q.format.index()],

@@ -324,8 +324,11 @@ impl Reduce {
     }
 }
 
-/// A batched matrix product `[.., m, k] x [.., k, n] -> [.., m, n]`. The batch dimensions must be
-/// equal; a layout with a stride of 0 broadcasts one operand.
+/// A batched matrix product `[.., m, k] x [.., k, n] -> [.., m, n]`. The batch dimensions broadcast
+/// by NumPy's rules: they are matched starting with the last, and one of size 1, or one that an
+/// operand lacks, repeats. Floats, and the integers u32, i32 and i64, whose products wrap; integers
+/// have the same result with any numerics. For bytes there is
+/// [`MatmulInteger`](super::MatmulInteger).
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Matmul};
@@ -333,6 +336,9 @@ impl Reduce {
 /// let a = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
 /// let b = CpuDevice.storage_from_slice(&[5.0f32, 6.0, 7.0, 8.0])?;
 /// let c = a.matmul(&l, &b, &l, Matmul::default())?;
+/// assert_eq!(c.to_vec::<f32>()?, [19.0, 22.0, 43.0, 50.0]);
+/// let batch = Layout::contiguous((2, 1, 2)); // of two rows, each by the same matrix
+/// let c = a.matmul(&batch, &b, &l, Matmul::default())?;
 /// assert_eq!(c.to_vec::<f32>()?, [19.0, 22.0, 43.0, 50.0]);
 /// # Ok::<(), isobit_hal::Error>(())
 /// ```

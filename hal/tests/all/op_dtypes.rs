@@ -43,7 +43,8 @@ fn dtypes_are_judged_as_the_documentation_says() {
                 assert_eq!(three(&Op::Binary(BinaryOp::Hypot)), a == b && b == c && a.is_float());
                 assert_eq!(three(&Op::Cmp(CmpOp::Lt)), a == b && c == U8);
                 assert_eq!(three(&Op::Cmp(CmpOp::LogicalXor)), a == b && c == U8);
-                assert_eq!(three(&matmul), a == b && b == c && a.is_float() && combines);
+                let is_summed = (a.is_float() && combines) || matches!(a, U32 | I32 | I64);
+                assert_eq!(three(&matmul), a == b && b == c && is_summed);
                 let chosen = Op::WhereCond.check_dtypes(&[a, b, c, c]).is_ok();
                 assert_eq!(chosen, matches!(a, U8 | U32 | I64) && b == c);
             }
@@ -95,6 +96,24 @@ fn some_dtypes_are_not_combined() {
     }
     let error = Op::Softmax.check_dtypes(&[DType::F8E5M2; 2]).unwrap_err();
     assert!(error.message().contains("takes floats of one dtype other than f8e5m2, not (f8e5m2, f8e5m2)"), "{error}");
+}
+
+#[test]
+fn products_of_bytes_have_zero_points_of_their_operands() {
+    use DType::*;
+    let op = |lhs, rhs| Op::MatmulInteger(MatmulInteger::new().with_zero_points(lhs, rhs));
+    for a in DType::ALL.iter().copied() {
+        for b in DType::ALL.iter().copied() {
+            let bytes = matches!(a, U8 | I8) && matches!(b, U8 | I8);
+            assert_eq!(op(false, false).check_dtypes(&[a, b, I32]).is_ok(), bytes);
+            assert_eq!(op(true, false).check_dtypes(&[U8, I8, a, b]).is_ok(), a == U8 && b == I32);
+            assert_eq!(op(false, true).check_dtypes(&[U8, I8, a, b]).is_ok(), a == I8 && b == I32);
+            assert_eq!(op(true, true).check_dtypes(&[I8, U8, a, b, I32]).is_ok(), a == I8 && b == U8);
+        }
+    }
+    assert_eq!(op(true, true).result_dtype(&[U8, I8, U8, I8]), Some(I32));
+    assert_eq!(op(true, true).inputs(), 4);
+    assert_eq!(op(true, true).check_dtypes(&[U8, U8, I32]).unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
 
 #[test]

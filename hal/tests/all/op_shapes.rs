@@ -32,6 +32,38 @@ fn convolutions_have_pytorchs_shapes() {
 }
 
 #[test]
+fn batches_broadcast_as_in_numpy() {
+    // numpy.matmul(numpy.zeros(a), numpy.zeros(b)).shape, NumPy 2.3.
+    let of = |a: &[usize], b: &[usize]| shape(Op::Matmul(Matmul::default()), &[a, b]);
+    assert_eq!(of(&[3, 4], &[4, 5]).unwrap(), [3, 5]);
+    assert_eq!(of(&[2, 1, 3, 4], &[7, 4, 5]).unwrap(), [2, 7, 3, 5]);
+    assert_eq!(of(&[4, 5], &[6, 1, 5, 2]).unwrap(), [6, 1, 4, 2]);
+    assert_eq!(of(&[1, 3, 4], &[0, 4, 5]).unwrap(), [0, 3, 5]);
+    assert_eq!(of(&[9, 1, 3, 0], &[1, 8, 0, 2]).unwrap(), [9, 8, 3, 2]);
+    let op = || Op::Matmul(Matmul::default());
+    let kind = ErrorKind::ShapeMismatch;
+    refused(op(), &[&[2, 3, 4], &[3, 4, 5]], kind, "batch dimensions [2] and [3] differ");
+    refused(op(), &[&[0, 3, 4], &[2, 4, 5]], kind, "do not broadcast");
+    refused(op(), &[&[4], &[4, 5]], kind, "two dimensions");
+    refused(op(), &[&[2, 3, 4], &[3, 5]], kind, "inner dimensions 4 and 3");
+}
+
+#[test]
+fn zero_points_are_one_or_one_a_line() {
+    let op = |lhs, rhs| Op::MatmulInteger(MatmulInteger::new().with_zero_points(lhs, rhs));
+    let (a, b): (&[usize], &[usize]) = (&[2, 3, 4], &[4, 5]);
+    for zero in [&[][..], &[1], &[3]] {
+        assert_eq!(shape(op(true, false), &[a, b, zero]).unwrap(), [2, 3, 5]);
+    }
+    assert_eq!(shape(op(true, true), &[a, b, &[3], &[5]]).unwrap(), [2, 3, 5]);
+    let kind = ErrorKind::ShapeMismatch;
+    refused(op(true, false), &[a, b, &[5]], kind, "one for each row ([3])");
+    refused(op(false, true), &[a, b, &[3]], kind, "one for each column ([5])");
+    refused(op(true, true), &[a, b, &[3], &[1, 5]], kind, "one zero point of rhs");
+    refused(op(false, false), &[a, &[3, 5]], kind, "matmul_integer of [2, 3, 4] and [3, 5]");
+}
+
+#[test]
 fn convolutions_that_have_no_result_are_refused() {
     let (x, k): (&[usize], &[usize]) = (&[2, 4, 9], &[6, 4, 3]);
     let op = |c: Conv1d| Op::Conv1d(c);

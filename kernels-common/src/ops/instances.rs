@@ -31,6 +31,8 @@ pub(crate) mod indexing;
 pub(crate) mod matmul;
 #[path = "norm/instances.rs"]
 pub(crate) mod norm;
+#[path = "packed/instances.rs"]
+pub(crate) mod packed;
 #[path = "pooling/instances.rs"]
 pub(crate) mod pooling;
 #[path = "quantized/instances.rs"]
@@ -146,6 +148,7 @@ pub fn add(modules: &mut Vec<Module>) {
             Family::Upsample => upsample::add,
             Family::IndexMap => index_map::add,
             Family::Random => random::add,
+            Family::Packed => packed::add,
             Family::Quantized => quantized::add,
         };
         add(modules);

@@ -9,11 +9,13 @@ pub(crate) mod compact;
 pub(crate) mod compare;
 pub(crate) mod conv;
 pub(crate) mod copy;
+mod dense;
 pub(crate) mod fill;
 pub(crate) mod index_map;
 pub(crate) mod indexing;
 pub(crate) mod matmul;
 pub(crate) mod norm;
+pub(crate) mod packed;
 pub(crate) mod pooling;
 mod positions;
 pub(crate) mod quantized;
@@ -62,6 +64,7 @@ macro_rules! in_family {
             Family::Upsample => upsample::$function($($arg),*),
             Family::IndexMap => index_map::$function($($arg),*),
             Family::Random => random::$function($($arg),*),
+            Family::Packed => packed::$function($($arg),*),
             Family::Quantized => quantized::$function($($arg),*),
         }
     };

@@ -96,6 +96,10 @@ fn batches_of_packed_matrices_broadcast_and_may_be_taken_in_part() {
         check(&device, DType::F32, BLOCK, false, [&a, &b], [&a, &b]);
         check(&device, DType::F32, BLOCK, true, [&a, &one_b], [&a, &all_b]);
         check(&device, DType::BF16, BLOCK, false, [&one_a, &b], [&all_a, &b]);
+        // Batches of different ranks, which the product itself broadcasts.
+        let flat = Layout::contiguous([k, n]);
+        check(&device, DType::F32, BLOCK, false, [&a, &flat], [&a, &flat]);
+        check(&device, DType::F16, BLOCK, false, [&one_a, &b], [&one_a, &b]);
         let [last_a, last_b] = [&a, &b].map(|l| l.narrow(0, 1, 2).unwrap());
         check(&device, DType::F16, BLOCK, false, [&a, &b], [&last_a, &last_b]);
         // Parts of matrices: the elements are used.

@@ -81,7 +81,7 @@ impl Bias {
             let mut after = vec![0; mask.rank()];
             *after.last_mut().ok_or_else(|| Stop::Failed("the mask is a scalar".into()))? = missing;
             let before = vec![0; mask.rank()];
-            if mask.element().is_bool {
+            if mask.element().is_bool() {
                 bias.allow(ops, &ops.pad(mask, &before, &after, 0.0)?, dtype)?;
             } else {
                 bias.add(ops, ops.cast(&ops.pad(mask, &before, &after, f64::NEG_INFINITY)?, dtype)?)?;

@@ -29,10 +29,10 @@ fn compress(call: &Call<'_>) -> Outputs {
     let bound = count(ops, &Op::CountNonzero, mask)?;
     let (x, dim) = match call.int("axis") {
         Some(axis) => (x.clone(), axis_of(axis, x.rank())?),
-        None => (ops.reshape(x, &[x.len()])?.as_bool(x.element().is_bool), 0),
+        None => (ops.reshape(x, &[x.len()])?.of(x.element().kind), 0),
     };
     let kept = ops.apply(&Op::Compress { dim, bound }, &[&x, mask])?;
-    Ok(vec![kept.as_bool(x.element().is_bool)])
+    Ok(vec![kept.of(x.element().kind)])
 }
 
 fn unique(call: &Call<'_>) -> Outputs {
@@ -55,7 +55,7 @@ fn unique(call: &Call<'_>) -> Outputs {
             [take(ops, &values, &order, 0)?, take(ops, &first, &order, 0)?, take(ops, &counts, &order, 0)?];
         inverse = take(ops, &place, &inverse, 0)?;
     }
-    let mut outputs = vec![values.as_bool(x.element().is_bool)];
+    let mut outputs = vec![values.of(x.element().kind)];
     for positions in [first, inverse, counts] {
         outputs.push(ops.cast(&positions, DType::I64)?);
     }

@@ -29,7 +29,7 @@ pub(super) fn take(ops: &Ops, x: &Tensor, at: &Tensor, axis: usize) -> Lowered<T
     let ids = ops.reshape(&ids(ops, at)?, &[at.len()])?;
     let taken = ops.apply(&Op::IndexSelect(Indexing::new(axis).with_negative_ids()), &[x, &ids])?;
     let shape = [&x.dims()[..axis], at.dims(), &x.dims()[axis + 1..]].concat();
-    Ok(ops.reshape(&taken, &shape)?.as_bool(x.element().is_bool))
+    Ok(ops.reshape(&taken, &shape)?.of(x.element().kind))
 }
 
 fn gather(call: &Call<'_>) -> Outputs {
@@ -40,13 +40,13 @@ fn gather(call: &Call<'_>) -> Outputs {
 fn gather_elements(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let op = Op::Gather(Indexing::new(call.axis(0, x.rank())?).with_negative_ids());
-    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?])?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?])?.of(x.element().kind)])
 }
 
 fn gather_nd(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let op = Op::GatherNd(GatherNd::new(size_of(call.int("batch_dims").unwrap_or(0))?).with_negative_ids());
-    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?])?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?])?.of(x.element().kind)])
 }
 
 fn one_hot(call: &Call<'_>) -> Outputs {

@@ -5,7 +5,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::Lowered;
 use crate::tensor::Tensor;
-use isobit::DType;
+use isobit::{DType, MatmulInteger, Op};
 
 pub(super) const TABLE: Table = &[
     ("MatMul", Rule::Code(|call| Ok(vec![call.ops().matmul(call.input(0)?, call.input(1)?)?]))),
@@ -43,9 +43,22 @@ pub(super) fn centred(ops: &Ops, x: &Tensor, zero: Option<&Tensor>, axis: usize)
     ops.sub(&x, &ops.reshape(&zero, &shape)?)
 }
 
+/// Multiplies bytes less their zero points. Vectors, and zero points of more than one dimension,
+/// are products in f64, which are exact too.
+pub(super) fn products(ops: &Ops, [a, b]: [&Tensor; 2], zeros: [Option<&Tensor>; 2]) -> Lowered<Tensor> {
+    let is_byte = |x: &Tensor| matches!(x.dtype(), DType::U8 | DType::I8);
+    let are_plain = zeros.iter().flatten().all(|zero| zero.rank() <= 1);
+    if is_byte(a) && is_byte(b) && a.rank().min(b.rank()) >= 2 && are_plain {
+        let op = MatmulInteger::new().with_zero_points(zeros[0].is_some(), zeros[1].is_some());
+        let inputs: Vec<&Tensor> = [a, b].into_iter().chain(zeros.into_iter().flatten()).collect();
+        return ops.apply(&Op::MatmulInteger(op), &inputs);
+    }
+    let a = centred(ops, a, zeros[0], a.rank().saturating_sub(2))?;
+    let b = centred(ops, b, zeros[1], b.rank().saturating_sub(1))?;
+    ops.cast(&ops.matmul(&a, &b)?, DType::I32)
+}
+
 fn matmul_integer(call: &Call<'_>) -> Outputs {
-    let (ops, a, b) = (call.ops(), call.input(0)?, call.input(1)?);
-    let a = centred(ops, a, call.optional(2)?, a.rank().saturating_sub(2))?;
-    let b = centred(ops, b, call.optional(3)?, b.rank().saturating_sub(1))?;
-    Ok(vec![ops.cast(&ops.matmul(&a, &b)?, DType::I32)?])
+    let (operands, zeros) = ([call.input(0)?, call.input(1)?], [call.optional(2)?, call.optional(3)?]);
+    Ok(vec![products(call.ops(), operands, zeros)?])
 }

@@ -1,7 +1,7 @@
 //! Linear quantization.
 
 use super::cast::{convert, saturates};
-use super::matmul::centred;
+use super::matmul::products;
 use super::shape::size_of;
 use super::{Rule, Table};
 use crate::element::Element;
@@ -20,15 +20,15 @@ pub(super) const TABLE: Table = &[
 
 /// Rounds quotients to even, adds the zero point, and casts, which saturates. To a float they are
 /// only cast.
-fn rounded(ops: &Ops, quotients: &Tensor, zero: Option<&Tensor>, to: DType, saturates: bool) -> Lowered<Tensor> {
-    if to.is_float() {
-        return convert(ops, quotients, to.into(), saturates);
+fn rounded(ops: &Ops, quotients: &Tensor, zero: Option<&Tensor>, to: Element, saturates: bool) -> Lowered<Tensor> {
+    if to.dtype.is_float() {
+        return convert(ops, quotients, to, saturates);
     }
     let mut levels = ops.unary(UnaryOp::RoundEven, quotients)?;
     if let Some(zero) = zero {
         levels = ops.add(&levels, &ops.cast(zero, levels.dtype())?)?;
     }
-    ops.cast(&levels, to)
+    convert(ops, &levels, to, true)
 }
 
 /// Brings a scale or a zero point to the shape of the elements: one for all, one for each position
@@ -54,9 +54,9 @@ fn quantize_linear(call: &Call<'_>) -> Outputs {
     let scale = spread(call, call.input(1)?, x)?;
     let zero = call.optional(2)?.map(|zero| spread(call, zero, x)).transpose()?;
     let to = match (&zero, call.element("output_dtype")?) {
-        (Some(zero), _) => zero.dtype(),
-        (None, Some(Element { dtype, .. })) => dtype,
-        (None, None) => DType::U8,
+        (Some(zero), _) => zero.element(),
+        (None, Some(element)) => element,
+        (None, None) => DType::U8.into(),
     };
     let quotients = ops.div(x, &ops.cast(&scale, x.dtype())?)?;
     Ok(vec![rounded(ops, &quotients, zero.as_ref(), to, saturates(call))?])
@@ -92,8 +92,8 @@ fn dynamic_quantize_linear(call: &Call<'_>) -> Outputs {
     let is_flat = ops.compare_with(CmpOp::Eq, &scale, 0.0)?;
     let divisor = ops.select(&is_flat, &ops.scalar(x.dtype(), 1.0)?, &scale)?;
     let start = ops.sub(&zero, &ops.div(&least, &divisor)?)?;
-    let zero_point = rounded(ops, &start, None, DType::U8, true)?;
-    let y = rounded(ops, &ops.div(x, &divisor)?, Some(&zero_point), DType::U8, true)?;
+    let zero_point = rounded(ops, &start, None, DType::U8.into(), true)?;
+    let y = rounded(ops, &ops.div(x, &divisor)?, Some(&zero_point), DType::U8.into(), true)?;
     Ok(vec![y, scale, zero_point])
 }
 
@@ -116,14 +116,13 @@ pub(super) fn requantize(
         ops.reshape(&scale, &shape)
     };
     let factor = ops.div(&ops.mul(&wide(a)?, &wide(b)?)?, &wide(y)?)?;
-    rounded(ops, &ops.mul(sums, &factor)?, Some(&ops.reshape(zero, &[])?), zero.dtype(), true)
+    rounded(ops, &ops.mul(sums, &factor)?, Some(&ops.reshape(zero, &[])?), zero.element(), true)
 }
 
 fn qlinear_matmul(call: &Call<'_>) -> Outputs {
-    let (ops, a, b) = (call.ops(), call.input(0)?, call.input(3)?);
-    let a = centred(ops, a, call.optional(2)?, a.rank().saturating_sub(2))?;
-    let b = centred(ops, b, call.optional(5)?, b.rank().saturating_sub(1))?;
-    let sums = ops.matmul(&a, &b)?;
+    let ops = call.ops();
+    let (operands, zeros) = ([call.input(0)?, call.input(3)?], [call.optional(2)?, call.optional(5)?]);
+    let sums = ops.cast(&products(ops, operands, zeros)?, DType::F64)?;
     let last = sums.rank().saturating_sub(1);
     let scales = [call.input(1)?, call.input(4)?, call.input(6)?];
     Ok(vec![requantize(ops, &sums, scales, call.input(7)?, last)?])

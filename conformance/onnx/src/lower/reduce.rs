@@ -44,13 +44,13 @@ fn folded(call: &Call<'_>, fold: fn(&Ops, &Tensor, &[usize]) -> Lowered<Tensor>)
         return Ok(vec![folded]);
     }
     let kept: Vec<usize> = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.dims()[d]).collect();
-    Ok(vec![ops.reshape(&folded, &kept)?.as_bool(folded.element().is_bool)])
+    Ok(vec![ops.reshape(&folded, &kept)?.of(folded.element().kind)])
 }
 
 /// The largest or the smallest element. That of none is the identity of the operation, which for
 /// booleans is their least or their largest value.
 fn extreme(ops: &Ops, op: ReduceOp, x: &Tensor, dims: &[usize]) -> Lowered<Tensor> {
-    let is_bool = x.element().is_bool;
+    let is_bool = x.element().is_bool();
     if is_bool && dims.iter().any(|&d| x.dims()[d] == 0) {
         let none = f64::from(op == ReduceOp::Min);
         return Ok(ops.fill(x.dtype(), x.layout().shape().reduced(dims).dims(), none)?.as_bool(true));

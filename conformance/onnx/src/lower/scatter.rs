@@ -31,13 +31,13 @@ fn scatter_elements(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let dim = call.axis(0, x.rank())?;
     let op = Op::ScatterReduce(ScatterReduce::new(reduction(call)?, dim).with_negative_ids());
-    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?, call.input(2)?])?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?, call.input(2)?])?.of(x.element().kind)])
 }
 
 fn scatter_nd(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let op = Op::ScatterNd(ScatterNd::new(reduction(call)?).with_negative_ids());
-    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?, call.input(2)?])?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.apply(&op, &[x, &ids(ops, call.input(1)?)?, call.input(2)?])?.of(x.element().kind)])
 }
 
 /// Writes new entries of a cache, from a position of each batch entry on.
@@ -66,7 +66,7 @@ fn tensor_scatter(call: &Call<'_>) -> Outputs {
     }
     let op = Op::ScatterSet(Indexing::new(dim));
     let written = ops.apply(&op, &[cache, &ids.broadcast(update.dims())?, update])?;
-    Ok(vec![written.as_bool(cache.element().is_bool)])
+    Ok(vec![written.of(cache.element().kind)])
 }
 
 /// Positions count in the output that the windows determine; a larger one is padded.

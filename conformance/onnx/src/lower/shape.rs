@@ -232,7 +232,7 @@ fn tile(call: &Call<'_>) -> Outputs {
         return Err(Stop::Failed(format!("{times:?} repeats of the shape {:?}", x.dims())));
     }
     let times = times.into_iter().map(size_of).collect::<Result<Vec<_>, _>>()?;
-    Ok(vec![ops.apply(&Op::Repeat(Repeat::new(&times)), &[x])?.as_bool(x.element().is_bool)])
+    Ok(vec![ops.apply(&Op::Repeat(Repeat::new(&times)), &[x])?.of(x.element().kind)])
 }
 
 /// start + i delta, computed in f32 for narrow floats.
@@ -249,7 +249,7 @@ fn range(call: &Call<'_>) -> Outputs {
 }
 
 fn triangle(call: &Call<'_>, x: &Tensor, which: Triangle) -> Lowered<Tensor> {
-    Ok(call.ops().apply(&Op::Triangle(which), &[x])?.as_bool(x.element().is_bool))
+    Ok(call.ops().apply(&Op::Triangle(which), &[x])?.of(x.element().kind))
 }
 
 fn eye_like(call: &Call<'_>) -> Outputs {

@@ -25,7 +25,7 @@ impl Ops {
     pub fn concat(&self, parts: &[&Tensor], axis: usize) -> Lowered<Tensor> {
         let first = parts.first().ok_or_else(|| Stop::Failed("there is nothing to join".into()))?;
         let joined = self.apply(&Op::Concat(Concat::new(axis, parts.len())), parts)?;
-        Ok(joined.as_bool(first.element().is_bool))
+        Ok(joined.of(first.element().kind))
     }
 
     /// Adds elements of one value before and after each dimension.
@@ -36,7 +36,7 @@ impl Ops {
         let amounts = |ns: &[usize]| ns.iter().map(|&n| n as isize).collect::<Vec<_>>();
         let mode = PadMode::Constant(Scalar::from_f64(x.dtype(), value));
         let op = Op::Pad(Pad::new(&amounts(before), &amounts(after), mode));
-        Ok(self.apply(&op, &[x])?.as_bool(x.element().is_bool))
+        Ok(self.apply(&op, &[x])?.of(x.element().kind))
     }
 
     /// Selects positions of an axis.
@@ -45,7 +45,7 @@ impl Ops {
     /// The operation's.
     pub fn pick(&self, x: &Tensor, axis: usize, positions: &[usize]) -> Lowered<Tensor> {
         let ids = self.ids(&[positions.len()], positions)?;
-        Ok(self.apply(&Op::IndexSelect(Indexing::new(axis)), &[x, &ids])?.as_bool(x.element().is_bool))
+        Ok(self.apply(&Op::IndexSelect(Indexing::new(axis)), &[x, &ids])?.of(x.element().kind))
     }
 
     /// Reverses an axis.
@@ -53,7 +53,7 @@ impl Ops {
     /// # Errors
     /// The operation's.
     pub fn flip(&self, x: &Tensor, axis: usize) -> Lowered<Tensor> {
-        Ok(self.apply(&Op::Flip(Flip::new(&[axis])), &[x])?.as_bool(x.element().is_bool))
+        Ok(self.apply(&Op::Flip(Flip::new(&[axis])), &[x])?.of(x.element().kind))
     }
 
     /// Repeats each slice of an axis in place.

@@ -2,7 +2,7 @@
 
 use super::Ops;
 use crate::stop::{Lowered, Stop};
-use crate::tensor::{Tensor, broadcast_shape};
+use crate::tensor::Tensor;
 use isobit::{BinaryOp, CmpOp, DType, Matmul, Op, ReduceOp, UnaryOp};
 
 impl Ops {
@@ -57,11 +57,6 @@ impl Ops {
         let (row, column) = (a.rank() == 1, b.rank() == 1);
         let a = if row { a.unsqueeze(0)? } else { a.clone() };
         let b = if column { b.unsqueeze(1)? } else { b.clone() };
-        let (batch_a, matrix_a) = a.dims().split_at(a.rank() - 2);
-        let (batch_b, matrix_b) = b.dims().split_at(b.rank() - 2);
-        let batch = broadcast_shape(&[batch_a, batch_b])?;
-        let a = a.broadcast(&[&batch[..], matrix_a].concat())?;
-        let b = b.broadcast(&[&batch[..], matrix_b].concat())?;
         let mut product = self.apply(&Op::Matmul(Matmul::default()), &[&a, &b])?;
         if column {
             product = product.squeeze(product.rank() - 1)?;

@@ -12,7 +12,7 @@ mod operand;
 mod product;
 mod q8;
 mod rounding;
-mod rows;
+pub(super) mod rows;
 mod search;
 mod super_blocks;
 

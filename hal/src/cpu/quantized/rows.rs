@@ -42,7 +42,7 @@ impl Places {
 }
 
 /// Rows to read, as bytes.
-pub(super) struct Rows<'a> {
+pub(in crate::cpu) struct Rows<'a> {
     base: *const u8,
     size: usize,
     places: Places,
@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
 }
 
 /// Rows to write, as bytes.
-pub(super) struct RowsMut<'a> {
+pub(in crate::cpu) struct RowsMut<'a> {
     base: *mut u8,
     size: usize,
     places: Places,

@@ -5,6 +5,7 @@ mod attention;
 mod compact;
 mod index_map;
 mod indexing;
+mod product;
 mod quantized;
 mod windows;
 
@@ -13,6 +14,8 @@ use crate::{DType, Dims, Error, ErrorKind, Result, Shape};
 use attention::attention;
 use index_map::{concat, flip, pad, repeat, roll};
 use indexing::{gather, gather_nd, index_add, index_select, scatter, scatter_nd};
+pub(super) use product::batch_shape;
+use product::{matmul, matmul_integer};
 use quantized::{qmatmul, qmatmul_id};
 use windows::{conv, pool, upsample, windows};
 
@@ -94,22 +97,6 @@ fn reduce(reduce: &Reduce, src: &Shape) -> Result<Shape> {
     Ok(result)
 }
 
-fn matmul(lhs: &Shape, rhs: &Shape) -> Result<Shape> {
-    let wrong = |what: String| mismatch(format!("matmul of {lhs} and {rhs}: {what}"));
-    let ([batch_a @ .., m, k], [batch_b @ .., k2, n]) = (lhs.dims(), rhs.dims()) else {
-        return Err(wrong("both operands need at least two dimensions".into()));
-    };
-    if batch_a != batch_b {
-        return Err(wrong(format!("the batch dimensions {batch_a:?} and {batch_b:?} differ; broadcast one first")));
-    }
-    if k != k2 {
-        return Err(wrong(format!("the inner dimensions {k} and {k2} differ")));
-    }
-    let mut dims: Dims = batch_a.into();
-    dims.extend([*m, *n]);
-    Ok(dims.into())
-}
-
 fn rope(op: &Op, form: super::RopeForm, x: &Shape, cos: &Shape, sin: &Shape) -> Result<Shape> {
     rank(op, "an input", x, 4)?;
     let (batch, d) = (x.dims()[0], x.dims()[3]);
@@ -153,7 +140,8 @@ impl Op {
                 return Ok(None);
             }
             (Op::Reduce(op), [src]) => reduce(op, src)?,
-            (Op::Matmul(_), [lhs, rhs]) => matmul(lhs, rhs)?,
+            (Op::Matmul(_), [lhs, rhs]) => matmul(self, lhs, rhs)?,
+            (Op::MatmulInteger(p), [lhs, rhs, zeros @ ..]) => matmul_integer(self, p, lhs, rhs, zeros)?,
             (Op::Triangle(_), [src]) if src.rank() < 2 => {
                 return Err(mismatch(format!("{self} takes matrices, but {src} has fewer than two dimensions")));
             }
@@ -214,6 +202,14 @@ impl Op {
             (Op::Pad(p), [src]) => pad(self, p, src)?,
             (Op::Repeat(p), [src]) => repeat(self, p, src)?,
             (Op::Concat(p), inputs) => concat(self, p, inputs)?,
+            (Op::Pack(dtype), [src]) => {
+                let elements = last(self, src)?;
+                with_dim(src, src.rank() - 1, dtype.row_bytes(elements))
+            }
+            (Op::Unpack(op), [src]) => {
+                op.check(last(self, src)?)?;
+                with_dim(src, src.rank() - 1, op.elements)
+            }
             (Op::Quantize(format), [src]) => {
                 with_dim(src, src.rank().saturating_sub(1), format.row_bytes(last(self, src)?)?)
             }
@@ -228,14 +224,17 @@ impl Op {
     }
 
     /// Returns the dtype of the result for inputs of the given dtypes; `None` if the call itself
-    /// determines the dtype (fills, random numbers, casts, dequantization).
+    /// determines the dtype (fills, random numbers, casts, unpacking, dequantization).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
-            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast(_) | Op::Dequantize(_) => None,
-            Op::Cmp(_) | Op::Predicate(_) | Op::Quantize(_) => Some(DType::U8),
+            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast(_) | Op::Unpack(_) | Op::Dequantize(_) => {
+                None
+            }
+            Op::Cmp(_) | Op::Predicate(_) | Op::Pack(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::CountNonzero | Op::Nonzero { .. } => Some(DType::U32),
             Op::CountUnique | Op::UniqueInverse | Op::UniqueCounts { .. } | Op::UniqueFirst { .. } => Some(DType::U32),
+            Op::MatmulInteger(_) => Some(DType::I32),
             Op::Reduce(r) => inputs.first().map(|&dtype| r.op.result_dtype(dtype)),
             Op::WhereCond | Op::QMatmul(_) | Op::QMatmulId(_) => inputs.get(1).copied(),
             _ => inputs.first().copied(),

@@ -29,7 +29,9 @@ fn dtypes_that_do_not_fit() {
     refused(x.where_cond(&l, &x, &l, &x, &l), kind, "u8, u32 or i64");
     refused(i.reduce(&l, &Reduce::new(ReduceOp::Mean, &[0])), kind, "mean takes floats");
     let m = Layout::contiguous([2, 2]);
-    refused(i.matmul(&m, &i, &m, Matmul::default()), kind, "matmul takes floats");
+    let bytes = storage(&[1u8; 4]);
+    refused(bytes.matmul(&m, &bytes, &m, Matmul::default()), kind, "matmul takes floats, u32, i32 or i64");
+    refused(i.matmul_integer(&m, &i, &m, [None, None]), kind, "operands of u8 or i8");
     let mut dst = storage(&[7f32; 4]);
     refused(dst.const_set(Scalar::F64(1.0), &l), kind, "convert the value");
     refused(CpuStorage::copy_into(Src::Storage(&i, &l), &mut dst, &l), kind, "copy");
@@ -48,8 +50,8 @@ fn shapes_that_do_not_agree() {
     refused(x.binary(&a, &x, &b, BinaryOp::Add), kind, "[4, 3]");
     refused(x.matmul(&a, &x, &a, Matmul::default()), kind, "the inner dimensions 4 and 3 differ");
     refused(x.matmul(&Layout::contiguous(12), &x, &a, Matmul::default()), kind, "two dimensions");
-    let (p, q) = (Layout::contiguous([2, 2, 3]), Layout::contiguous([1, 3, 4]));
-    refused(x.matmul(&p, &x, &q, Matmul::default()), kind, "batch dimensions [2] and [1]");
+    let (p, q) = (Layout::contiguous([2, 2, 3]), Layout::contiguous([3, 3, 1]));
+    refused(x.matmul(&p, &x, &q, Matmul::default()), kind, "batch dimensions [2] and [3]");
     let mut dst = storage(&[7f32; 12]);
     refused(
         CpuStorage::matmul_into(Matmul::default(), &x, &a, &x, &b, &mut dst, &a),

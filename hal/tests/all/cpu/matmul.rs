@@ -117,3 +117,99 @@ fn edges() {
     let (a, b) = (Layout::contiguous([2, 0]), Layout::contiguous([0, 2]));
     assert_same(&vec::<f16>(&none.matmul(&a, &none, &b, Matmul::default()).unwrap()), &[f16::ZERO; 4]);
 }
+
+/// Each matrix of the batch by itself, with the indices that NumPy's rules give.
+#[test]
+fn batches_broadcast() {
+    let mut rng = Rng(53);
+    let (x, y) = (rng.floats(2 * 5 * 7), rng.floats(3 * 7 * 4));
+    let (a, b) = (Layout::contiguous([2, 1, 5, 7]), Layout::contiguous([3, 7, 4]));
+    let got = vec::<f32>(&storage(&x).matmul(&a, &storage(&y), &b, Matmul::default()).unwrap());
+    let mut want = Vec::new();
+    for i in 0..2 {
+        for j in 0..3 {
+            let (left, right) = (&x[i * 35..][..35], &y[j * 28..][..28]);
+            want.extend(product(left, &Layout::contiguous([5, 7]), right, &Layout::contiguous([7, 4])));
+        }
+    }
+    assert_same(&got, &want);
+    // A matrix without a batch, on either side.
+    let (one, many) = (Layout::contiguous([5, 7]), Layout::contiguous([3, 7, 4]));
+    let got = vec::<f32>(&storage(&x[..35]).matmul(&one, &storage(&y), &many, Matmul::default()).unwrap());
+    assert_same(&got, &want[..3 * 20]);
+}
+
+/// Sums in 128 bits, cut to the dtype.
+#[test]
+fn integers_wrap() {
+    let mut rng = Rng(54);
+    let (m, k, n) = (7, 300, 19);
+    let (a, b) = (Layout::contiguous([m, k]), Layout::contiguous([n, k]).transpose(0, 1).unwrap());
+    macro_rules! wraps {
+        ($($ty:ident)*) => {$({
+            let (x, y): (Vec<$ty>, Vec<$ty>) = (rng.bits(m * k), rng.bits(n * k));
+            let got = vec::<$ty>(&storage(&x).matmul(&a, &storage(&y), &b, Matmul::default()).unwrap());
+            let want: Vec<$ty> = (0..m * n)
+                .map(|at| {
+                    let (row, column) = (&x[at / n * k..][..k], &y[at % n * k..][..k]);
+                    let products = row.iter().zip(column).map(|(&u, &v)| i128::from(u).wrapping_mul(i128::from(v)));
+                    products.fold(0i128, i128::wrapping_add) as $ty
+                })
+                .collect();
+            assert_eq!(got, want);
+            let vendor = Matmul::with_numerics(isobit_hal::Numerics::Block);
+            assert_eq!(vec::<$ty>(&storage(&x).matmul(&a, &storage(&y), &b, vendor).unwrap()), want);
+        })*};
+    }
+    wraps! { u32 i32 i64 }
+}
+
+#[test]
+fn bytes_are_taken_less_their_zero_points() {
+    let mut rng = Rng(55);
+    let (m, k, n) = (5, 67, 9);
+    let (x, y): (Vec<u8>, Vec<u8>) = (rng.bits(2 * m * k), rng.bits(k * n));
+    let (rows, columns): (Vec<u8>, Vec<u8>) = (rng.bits(m), rng.bits(n));
+    let (a, b) = (Layout::contiguous([2, m, k]), Layout::contiguous([k, n]));
+    let of = |byte: u8, signed: bool| i64::from(if signed { i32::from(byte as i8) } else { i32::from(byte) });
+    let upload = |bytes: &[u8], signed: bool| match signed {
+        true => storage(&bytes.iter().map(|&b| b as i8).collect::<Vec<_>>()),
+        false => storage(bytes),
+    };
+    for (lhs, rhs) in [(false, false), (false, true), (true, false), (true, true)] {
+        for zeros in 0..3 {
+            let zero_of = |zeros_of: &[u8], at: usize, signed| match zeros {
+                0 => 0,
+                1 => of(zeros_of[0], signed),
+                _ => of(zeros_of[at], signed),
+            };
+            let len = if zeros == 1 { 1 } else { usize::MAX };
+            let (z_a, z_b) = (&rows[..len.min(m)], &columns[..len.min(n)]);
+            let (z_a, z_b) = (upload(z_a, lhs), upload(z_b, rhs));
+            let (la, lb) = (Layout::contiguous(len.min(m)), Layout::contiguous(len.min(n)));
+            let given = if zeros == 0 { [None, None] } else { [Some((&z_a, &la)), Some((&z_b, &lb))] };
+            let got = upload(&x, lhs).matmul_integer(&a, &upload(&y, rhs), &b, given).unwrap();
+            let mut want = Vec::new();
+            for line in 0..2 * m {
+                for j in 0..n {
+                    let (row, column) = (zero_of(&rows, line % m, lhs), zero_of(&columns, j, rhs));
+                    let products = (0..k).map(|p| (of(x[line * k + p], lhs) - row) * (of(y[p * n + j], rhs) - column));
+                    want.push(products.sum::<i64>() as i32);
+                }
+            }
+            assert_eq!(vec::<i32>(&got), want, "{lhs} {rhs} {zeros}");
+        }
+    }
+}
+
+#[test]
+fn sums_of_bytes_wrap_and_an_empty_sum_is_zero() {
+    // 255^2 * 33100 = 2,152,327,500, which is 2^32 - 2,142,639,796.
+    let (row, column) = (Layout::contiguous([1, 33_100]), Layout::contiguous([33_100, 1]));
+    let x = storage(&[255u8; 33_100]);
+    assert_eq!(vec::<i32>(&x.matmul_integer(&row, &x, &column, [None, None]).unwrap()), [-2_142_639_796]);
+    let (a, b) = (Layout::contiguous([2, 0]), Layout::contiguous([0, 3]));
+    let (none, zero, one) = (storage::<u8>(&[]), storage(&[7u8]), Layout::contiguous(()));
+    let got = none.matmul_integer(&a, &none, &b, [Some((&zero, &one)), None]).unwrap();
+    assert_eq!(vec::<i32>(&got), [0; 6]);
+}

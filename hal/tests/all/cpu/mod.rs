@@ -16,6 +16,7 @@ mod matmul;
 mod norm;
 mod oracle;
 mod packed;
+mod packed_dtype;
 mod quantized;
 mod random;
 mod reduce;

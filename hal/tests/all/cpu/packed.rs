@@ -26,6 +26,11 @@ fn both_sides<D: BackendDevice>(device: &D) {
     assert_eq!(multiply([packed_l.as_src(), packed_r.as_src()], &mut dst).unwrap(), PRODUCT);
     assert_eq!((packed_r.layout(), packed_r.side(), packed_r.dtype()), (&r, MatmulSide::Rhs, DType::F32));
     assert!(packed_r.device().same_device(device) && packed_r.bytes() == 24 && !packed_r.has_packed_form());
+    // A batch of one row each, by a matrix without a batch.
+    let (batch, out) = (Layout::contiguous((2, 1, 3)), Layout::contiguous((2, 1, 2)));
+    let inputs = [(&left, &batch).into(), packed_r.as_src()];
+    D::Storage::apply_into(&Op::Matmul(OP), &inputs, &mut dst, &out).unwrap();
+    assert_eq!(dst.to_vec::<f32>().unwrap(), PRODUCT);
 }
 
 #[test]
@@ -65,6 +70,6 @@ fn what_takes_no_packed_matrix_says_so() {
     refused(PackedMatrix::new(&x, &outside, MatmulSide::Lhs, OP), kind, "exceeds its buffer");
     let row = Layout::contiguous(4);
     refused(PackedMatrix::new(&x, &row, MatmulSide::Lhs, OP), ErrorKind::ShapeMismatch, "two dimensions");
-    let ints = storage(&[1i32; 4]);
-    refused(PackedMatrix::new(&ints, &l, MatmulSide::Lhs, OP), ErrorKind::UnsupportedDtype, "matmul takes floats");
+    let bytes = storage(&[1u8; 4]);
+    refused(PackedMatrix::new(&bytes, &l, MatmulSide::Lhs, OP), ErrorKind::UnsupportedDtype, "matmul takes floats");
 }

@@ -362,7 +362,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         push(&mut batch, Dim { size: groups, stride: [1, columns.matrices, group] });
         push(&mut batch, Dim { size: columns.matrices, stride: [0, 1, image] });
         let (device, dtype, m, n) = (self.device, self.dtype, self.channels_out, columns.each);
-        matmul::Problem { device, dtype, m, n, k, a: NOTHING, b: NOTHING, c, batch }
+        matmul::Problem { device, dtype, m, n, k, a: NOTHING, b: NOTHING, c, batch, zeros: None }
     }
 
     /// Returns the weights of a phase as matrices, a row per output channel.

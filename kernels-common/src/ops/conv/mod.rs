@@ -196,6 +196,7 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
         b: matmul::Operand { ptr: conv.src.ptr, row: src[1], col: columns.stride[0] },
         c: matmul::Operand { ptr: conv.dst.ptr, row: dst[1], col: columns.stride[1] },
         batch,
+        zeros: None,
     })
 }
 

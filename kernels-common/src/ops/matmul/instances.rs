@@ -1,5 +1,6 @@
-//! Kernels of the portable matrix product, for each float dtype.
+//! Kernels of the portable matrix product, for each float dtype, of integers, and of bytes.
 
+use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -31,11 +32,45 @@ pub const BLOCK_GEMV: u8 = 12;
 /// Like [`TILE`], on AMD's matrix units. Empty for other targets.
 pub const TILE_UNIT: u8 = 8;
 
-/// The dtypes that matrix products support.
+/// Products of bytes in tiles, and one result per thread, or four in a column. Their keys have the
+/// dtype u8, for bytes of either sign.
+pub const BYTES_TILE: u8 = 13;
+/// See [`BYTES_TILE`].
+pub const BYTES_THIN: u8 = 14;
+/// See [`BYTES_TILE`].
+pub const BYTES_THIN_4: u8 = 15;
+
+/// The floats that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
+
+/// Returns the dtype whose kernels a product has: products wrap to the same bits with either sign.
+pub const fn carrier(dtype: DType) -> DType {
+    without_sign(dtype)
+}
+
+/// Adds the products of integers: those of floats with another multiply-add, and those of bytes.
+fn add_integers(modules: &mut Vec<Module>) {
+    const WRAPPING: &str = "#include \"ops/matmul/wrapping.cuh\"\n";
+    let mut tile = Module::new("matmul_integers", "ops/matmul/tile.cu").with_prelude(WRAPPING);
+    let mut thin = Module::new("matmul_thin_integers", "ops/matmul/gemv.cu").with_prelude(WRAPPING);
+    for (dtype, ty, resident) in [(DType::U32, "u32", "2"), (DType::I64, "u64", "1")] {
+        let key = |variant| Key::new(Family::Matmul, 0, &[dtype], variant);
+        tile.kernel(key(TILE), format!("matmul_{dtype}_tile"), "ISOBIT_MATMUL_TILE", &[ty, resident]);
+        thin.kernel(key(THIN), format!("matmul_{dtype}_thin"), "ISOBIT_MATMUL_THIN", &[ty, "1"]);
+        thin.kernel(key(THIN_4), format!("matmul_{dtype}_thin_4"), "ISOBIT_MATMUL_THIN", &[ty, "4"]);
+        thin.kernel(key(SEGMENTS), format!("matmul_{dtype}_segments"), "ISOBIT_MATMUL_SEGMENTS", &[ty]);
+    }
+    let mut bytes = Module::new("matmul_bytes", "ops/matmul/bytes.cu");
+    let key = |variant| Key::new(Family::Matmul, 0, &[DType::U8], variant);
+    bytes.kernel(key(BYTES_TILE), "matmul_bytes_tile".into(), "ISOBIT_MATMUL_BYTES_TILE", &[]);
+    bytes.kernel(key(BYTES_THIN), "matmul_bytes_thin".into(), "ISOBIT_MATMUL_BYTES_THIN", &["1"]);
+    bytes.kernel(key(BYTES_THIN_4), "matmul_bytes_thin_4".into(), "ISOBIT_MATMUL_BYTES_THIN", &["4"]);
+    modules.extend([tile, thin, bytes]);
+}
 
 /// Adds the matrix product modules.
 pub fn add(modules: &mut Vec<Module>) {
+    add_integers(modules);
     for dtype in DTYPES {
         let ty = match dtype {
             DType::F32 => "float",

@@ -11,13 +11,15 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
 
 use crate::manifest::instances::matmul::{
-    BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, PACK, SEGMENTS, THIN, THIN_4, TILE,
-    TILE_UNIT, UNIT,
+    BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, BYTES_THIN, BYTES_THIN_4, BYTES_TILE, PACK,
+    SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT, carrier,
 };
 use std::mem::offset_of;
 
 pub(super) mod block;
+mod bytes;
 pub(crate) use block::pack_matrix;
+use bytes::ZeroPoints;
 pub(crate) mod self_test;
 pub(super) mod unit;
 
@@ -30,16 +32,21 @@ const TILE_THREADS: usize = 256;
 const THIN_COLUMNS: usize = 128;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    if let Op::MatmulInteger(_) = op {
+        let bytes = [BYTES_TILE, BYTES_THIN, BYTES_THIN_4].map(|variant| key(DType::U8, variant));
+        return bytes.into_iter().chain([key(DType::I32, SEGMENTS)]).collect();
+    }
     let units: &[u8] = match Matmul::block_digits(dtypes[0]) {
-        None => &[UNIT],
-        Some(_) => &[PACK, BLOCK, BLOCK_LARGE, BLOCK_WARPGROUP, BLOCK_THIN, BLOCK_GEMV, BLOCK_SUM],
+        _ if dtypes[0].is_int() => &[],
+        None => &[TILE_UNIT, UNIT],
+        Some(_) => &[TILE_UNIT, PACK, BLOCK, BLOCK_LARGE, BLOCK_WARPGROUP, BLOCK_THIN, BLOCK_GEMV, BLOCK_SUM],
     };
-    [TILE, TILE_UNIT, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
+    [TILE, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant)).collect()
 }
 
 fn key(dtype: DType, variant: u8) -> Key {
-    Key::new(Family::Matmul, 0, &[dtype], variant)
+    Key::new(Family::Matmul, 0, &[carrier(dtype)], variant)
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(
@@ -48,11 +55,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let Op::Matmul(matmul) = op else { unreachable!("not an operation of the family") };
-    let (lhs, rhs) = (stored(srcs, 0), stored(srcs, 1));
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
+    let (lhs, rhs) = (stored(srcs, 0), stored(srcs, 1));
+    let [lhs_layout, rhs_layout] = Matmul::broadcast(lhs.1, rhs.1)?;
+    let (lhs, rhs) = ((lhs.0, &lhs_layout), (rhs.0, &rhs_layout));
     let dtype = dst.dtype();
     let rank = dst_layout.dims().len();
     let (m, n, k) = (dst_layout.dims()[rank - 2], dst_layout.dims()[rank - 1], lhs.1.dims()[rank - 1]);
@@ -60,7 +68,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         return dst.const_set(Scalar::zero(dtype), dst_layout);
     }
     let operand = |storage: &GpuStorage<R>, layout: &Layout| Operand {
-        ptr: storage.ptr().at(dtype, layout.start_offset()),
+        ptr: storage.ptr().at(storage.dtype(), layout.start_offset()),
         row: layout.stride()[rank - 2],
         col: layout.stride()[rank - 1],
     };
@@ -79,8 +87,16 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         b: operand(rhs.0, rhs.1),
         c: operand(dst, dst_layout),
         batch,
+        zeros: match op {
+            Op::MatmulInteger(op) => Some(ZeroPoints::of(*op, srcs)),
+            _ => None,
+        },
     };
-    let numerics = matmul.numerics.unwrap_or_else(|| device.default_numerics());
+    // Products of integers have the same bits with any.
+    let numerics = match op.numerics() {
+        _ if dtype.is_int() => Numerics::Portable,
+        numerics => numerics.unwrap_or_else(|| device.default_numerics()),
+    };
     // SAFETY: the layouts were validated against their buffers. The destination is borrowed
     // mutably, so it is not one of the inputs, and its layout names no element twice.
     unsafe {
@@ -126,6 +142,8 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     pub b: Operand,
     pub c: Operand,
     pub batch: IndexDims<3>,
+    /// Those of a product of bytes, whose results are i32; `None` if all operands have one dtype.
+    pub zeros: Option<ZeroPoints>,
 }
 
 /// Launches a part of a problem, whose elements of a and b begin so many after those of the whole.
@@ -218,6 +236,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         if if thin { self.n < self.m } else { self.c.col > self.c.row } {
             (self.m, self.n) = (self.n, self.m);
             (self.a, self.b, self.c) = (self.b.transposed(), self.a.transposed(), self.c.transposed());
+            self.zeros = self.zeros.map(ZeroPoints::transposed);
             for d in &mut self.batch {
                 d.stride.swap(0, 1);
             }
@@ -253,8 +272,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
                     let part = Problem {
                         m,
                         n,
-                        a: self.a.offset(self.dtype, a + m0 * self.a.row),
-                        b: self.b.offset(self.dtype, b + n0 * self.b.col),
+                        a: self.a.offset(self.factors(), a + m0 * self.a.row),
+                        b: self.b.offset(self.factors(), b + n0 * self.b.col),
+                        zeros: self.zeros.map(|zeros| zeros.after([m0, n0])),
                         c: self.c.offset(self.dtype, c + m0 * self.c.row + n0 * self.c.col),
                         batch: batch.into(),
                         ..*self
@@ -266,10 +286,17 @@ impl<R: GpuRuntime> Problem<'_, R> {
         Ok(())
     }
 
+    /// Returns a dtype of the size of the factors; that of the results is `dtype`.
+    fn factors(&self) -> DType {
+        if self.zeros.is_some() { DType::U8 } else { self.dtype }
+    }
+
     /// Returns the kernel for the whole problem.
     fn kernel(&self, thin: bool) -> Kernel {
         let kernel = |variant, m, n, threads| Kernel { variant, m, n, threads, shared: 0 };
+        let is_bytes = self.zeros.is_some();
         match (thin, self.m) {
+            (false, _) if is_bytes => kernel(BYTES_TILE, TILE_M, TILE_N, TILE_THREADS),
             (false, _) if unit::is_on(self.device, self.dtype) => {
                 Kernel { shared: unit::SHARED, ..kernel(UNIT, unit::TILE, unit::TILE, unit::THREADS) }
             }
@@ -277,8 +304,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 let on_unit = unit::is_proven(self.device, self.dtype);
                 kernel(if on_unit { TILE_UNIT } else { TILE }, TILE_M, TILE_N, TILE_THREADS)
             }
-            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => kernel(THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
-            (true, _) => kernel(THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
+            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => {
+                kernel(if is_bytes { BYTES_THIN } else { THIN }, 1, THIN_COLUMNS, THIN_COLUMNS)
+            }
+            (true, _) => kernel(if is_bytes { BYTES_THIN_4 } else { THIN_4 }, 4, THIN_COLUMNS, THIN_COLUMNS),
         }
     }
 
@@ -297,16 +326,23 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let apart = if are_few && !sizes::MATMUL_APART.is_exceeded(blocks * all) { all } else { 1 };
 
         let mut product = self.product(m_tiles, n_tiles, apart);
-        let size = if self.dtype == DType::F64 { 8 } else { 4 };
-        let values = batches * apart * self.m * self.n * size;
+        let values = batches * apart * self.m * self.n * self.dtype.compute().size_in_bytes();
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
         let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let mut launch =
-            Launch::linear(key(self.dtype, kernel.variant), (blocks * apart) as u32, kernel.threads as u32);
+            Launch::linear(key(self.factors(), kernel.variant), (blocks * apart) as u32, kernel.threads as u32);
         launch.config.shared_bytes = kernel.shared;
         // SAFETY: the caller promises valid matrices, and `partial` has space for the value of
         // every segment of every result.
-        unsafe { launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])? };
+        unsafe {
+            match &self.zeros {
+                None => launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])?,
+                Some(zeros) => {
+                    let ([a, b], bytes) = (zeros.addresses(), zeros.bytes());
+                    launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, a, b, product, bytes])?;
+                }
+            }
+        }
         if partial.is_none() {
             return Ok(());
         }
@@ -323,8 +359,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
 
     fn product(&self, m_tiles: usize, n_tiles: usize, apart: usize) -> Product {
         // Vectors have four elements and are loaded in pieces of at most 16 bytes.
-        let bytes = (4 * self.dtype.size_in_bytes()).min(16);
         let fits = |o: &Operand, stride: usize, which: usize| {
+            let dtype = if which == 2 { self.dtype } else { self.factors() };
+            let bytes = (4 * dtype.size_in_bytes()).min(16);
             let steps = self.batch.iter().fold(stride, |all, d| all | d.stride[which]);
             steps.is_multiple_of(4) && o.ptr.0.is_multiple_of(bytes as u64)
         };

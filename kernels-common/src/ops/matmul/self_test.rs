@@ -121,6 +121,7 @@ fn run<R: GpuRuntime>(device: &GpuDevice<R>, compute: DType) -> Result<usize> {
                 b: Operand { ptr: b_at, row: 1, col: K },
                 c: Operand { ptr: c, row: N, col: 1 },
                 batch: IndexDims::new(),
+                zeros: None,
             };
             let (function, _) = device.function(key(compute, variant))?;
             let (product, no_partial) = (problem.product(1, 1, 1), DevicePtr(0));

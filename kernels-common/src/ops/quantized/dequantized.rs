@@ -3,9 +3,9 @@
 //! the GPU's cache between the two steps.
 
 use super::convert::{self, Blocks};
-use super::dense::Rows;
 use super::floats::Floats;
 use crate::launch::sizes;
+use crate::ops::dense::Rows;
 use crate::ops::matmul;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;

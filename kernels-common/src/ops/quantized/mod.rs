@@ -5,7 +5,6 @@
 
 mod block;
 mod convert;
-mod dense;
 mod dequantized;
 mod floats;
 mod packed;
@@ -13,10 +12,10 @@ mod product;
 
 use crate::key::Key;
 use crate::launch::sizes;
+use crate::ops::dense::{ANYWHERE, BLOCKS, Dense, Rows, VECTORS, filled};
 use crate::ops::{cast, matmul, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use dense::{ANYWHERE, BLOCKS, Dense, Rows, VECTORS, filled};
 use floats::Floats;
 use isobit_hal::{
     BackendDevice, BackendStorage, DType, GgmlDType, Layout, Numerics, Op, QActivations, QMatmul, Result, Scalar, Src,

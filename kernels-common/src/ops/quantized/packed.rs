@@ -1,13 +1,13 @@
 //! Block products with many rows of float activations: packs strips of the matrix, whose elements
 //! are only in registers, and multiplies them with packed activations.
 
-use super::dense::Rows;
 use super::floats::Floats;
 use crate::args;
 use crate::device::GpuDevice;
 use crate::launch::index::{Divisor, IndexDims};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::quantized::{BLOCK_CHAINS, BLOCK_PACK, key};
+use crate::ops::dense::Rows;
 use crate::ops::matmul::block::{
     Form, LINES, Lines, PACK_THREADS, SEGMENT, Side, pack_blocks, pack_lines, packed_bytes,
 };
@@ -140,7 +140,8 @@ impl<R: GpuRuntime> Product<'_, R> {
         let nothing = Operand { ptr: DevicePtr(0), row: 0, col: 0 };
         let c = Operand { ptr: y, row: self.n, col: 1 };
         let batch = IndexDims::new();
-        let problem = Problem { device: self.device, dtype: DType::F32, m, n, k, a: nothing, b: nothing, c, batch };
+        let problem =
+            Problem { device: self.device, dtype: DType::F32, m, n, k, a: nothing, b: nothing, c, batch, zeros: None };
         let [of_x, of_w] = [m, n].map(|lines| self.bytes(lines));
         let form = |at, bytes| Form { at, bytes, elements: 1 };
         let chains = Chains {

@@ -1,11 +1,11 @@
 //! Launches of the products that work directly on blocks.
 
 use super::convert::{self, BLOCK, SEGMENT, code};
-use super::dense::{ANYWHERE, Dense, Rows};
 use crate::args;
 use crate::device::GpuDevice;
 use crate::launch::index::Divisor;
 use crate::launch::{Launch, sizes};
+use crate::ops::dense::{ANYWHERE, Dense, Rows};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, Result};

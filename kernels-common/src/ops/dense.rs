@@ -1,5 +1,4 @@
-//! Operands in the layout that the kernels of quantized matrices need; copies operands in other
-//! layouts.
+//! Operands in the layout that kernels of rows of bytes need; copies operands in other layouts.
 
 use crate::launch::index::{Dim, IndexDims};
 use crate::ops::copy::copy_walk;
@@ -8,20 +7,20 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Result};
 
 /// Alignments in bytes: of blocks, of elements that move 16 bytes at a time, and of other elements.
-pub(super) const BLOCKS: u64 = 2;
-pub(super) const VECTORS: u64 = 16;
-pub(super) const ANYWHERE: u64 = 1;
+pub(in crate::ops) const BLOCKS: u64 = 2;
+pub(in crate::ops) const VECTORS: u64 = 16;
+pub(in crate::ops) const ANYWHERE: u64 = 1;
 
 /// The elements of a layout as a contiguous array.
-pub(super) struct Dense<R: GpuRuntime> {
-    pub(super) ptr: DevicePtr,
+pub(in crate::ops) struct Dense<R: GpuRuntime> {
+    pub(in crate::ops) ptr: DevicePtr,
     _copy: Option<GpuStorage<R>>,
 }
 
 impl<R: GpuRuntime> Dense<R> {
     /// Uses the elements in place if they are contiguous and aligned to `align` bytes; else copies
     /// them.
-    pub(super) fn new(storage: &GpuStorage<R>, layout: &Layout, align: u64) -> Result<Self> {
+    pub(in crate::ops) fn new(storage: &GpuStorage<R>, layout: &Layout, align: u64) -> Result<Self> {
         let ptr = storage.ptr().at(storage.dtype(), layout.start_offset());
         if layout.elem_count() == 0 || (layout.is_contiguous() && ptr.0.is_multiple_of(align)) {
             return Ok(Self { ptr, _copy: None });
@@ -40,18 +39,18 @@ impl<R: GpuRuntime> Dense<R> {
 }
 
 /// Rows of blocks at even addresses, each of them contiguous.
-pub(super) struct Rows<R: GpuRuntime> {
-    pub(super) ptr: DevicePtr,
+pub(in crate::ops) struct Rows<R: GpuRuntime> {
+    pub(in crate::ops) ptr: DevicePtr,
     /// Bytes from one row to the next.
-    pub(super) row: usize,
+    pub(in crate::ops) row: usize,
     /// Bytes from one matrix to the next, if there are several.
-    pub(super) matrix: usize,
+    pub(in crate::ops) matrix: usize,
     _copy: Option<Dense<R>>,
 }
 
 impl<R: GpuRuntime> Rows<R> {
     /// Makes rows of one or more matrices of bytes.
-    pub(super) fn new(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
+    pub(in crate::ops) fn new(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
         let (dims, stride) = (layout.dims(), layout.stride());
         let last = dims.len() - 1;
         let outer = &stride[..last];
@@ -67,7 +66,7 @@ impl<R: GpuRuntime> Rows<R> {
 
 /// Runs `f` with a contiguous destination for the elements of a layout, aligned to `align` bytes,
 /// and then copies the elements to their places in the layout if needed.
-pub(super) fn filled<R: GpuRuntime>(
+pub(in crate::ops) fn filled<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     layout: &Layout,
     align: u64,

@@ -3,6 +3,7 @@
 pub(crate) mod element_walk;
 pub(crate) mod elementwise;
 pub(crate) mod index;
+pub(crate) mod rows;
 pub mod sizes;
 
 use crate::device::GpuDevice;

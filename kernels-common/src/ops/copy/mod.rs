@@ -4,6 +4,7 @@ use crate::args;
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
+use crate::launch::rows::{BLOCK, RowBlocks, unit};
 use crate::launch::{Launch, sizes};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -14,9 +15,6 @@ use std::mem::offset_of;
 
 /// Elements per block of the strided kernel.
 const BLOCK_ELEMENTS: usize = 1024;
-/// Threads per block, and elements of a run per thread; must match copy.cu.
-const BLOCK: usize = 256;
-const RUN_EACH: usize = 8;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
@@ -69,8 +67,7 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
         // Runs that are contiguous on both sides move in the largest units that divide and align
         // them.
         let steps = outer.iter().fold(0, |all, d| all | d.stride[0] | d.stride[1]) | run;
-        let low = (steps as u64 * size as u64) | from.0 | to.0;
-        let unit = (1usize << low.trailing_zeros().min(4)).max(size);
+        let unit = unit(size, steps as u64, from.0 | to.0);
         let by = unit / size;
         for d in &mut dims {
             d.stride = d.stride.map(|s| s / by);
@@ -144,17 +141,15 @@ fn runs(dims: &[Dim<2>], size: usize) -> Option<(u32, Runs)> {
     if stride != [1, 1] || size > 8 || !sizes::COPY_RUN_FROM.is_reached(length) {
         return None;
     }
-    let across = length.div_ceil(RUN_EACH).next_power_of_two().clamp(32, BLOCK);
+    let count = count(outer);
     // Shorter runs have one part, whatever the number of threads.
-    let parts = length.div_ceil(sizes::COPY_RUN_PART.limit(length));
-    let runs = count(outer);
-    let blocks = runs.div_ceil(BLOCK / across) * parts;
+    let RowBlocks { blocks, parts, across_shift } = RowBlocks::new(count, length, sizes::COPY_RUN_PART.limit(length));
     let parameters = Runs {
         outer: Index::new(outer),
-        count: runs as u32,
+        count: count as u32,
         length: length as u32,
         parts: Divisor::new(parts),
-        across_shift: across.ilog2(),
+        across_shift,
     };
     Some((blocks as u32, parameters))
 }

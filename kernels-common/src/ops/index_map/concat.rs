@@ -1,9 +1,10 @@
 //! Concatenation: one launch for up to [`INPUTS`] tensors, each with its own blocks.
 
-use super::{BLOCK, BLOCK_ELEMENTS, RowBlocks, key, row_blocks, unit};
+use super::{BLOCK_ELEMENTS, key};
 use crate::args;
 use crate::device::GpuDevice;
 use crate::launch::index::{Dim, Divisor, IndexDims, MAX_RANK, count};
+use crate::launch::rows::{BLOCK, RowBlocks, unit};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::index_map::{CONCAT, ELEMENTS, ROWS};
 use crate::ops::{copy, stored};
@@ -184,7 +185,7 @@ fn launch<R: GpuRuntime>(device: &GpuDevice<R>, element: usize, inputs: &[Input]
         }
         if rows {
             let length = input.dims.last().map_or(1, |d| d.size / by);
-            let row = row_blocks(n / length, length, sizes::CONCAT_ROW_PART.limit(length));
+            let row = RowBlocks::new(n / length, length, sizes::CONCAT_ROW_PART.limit(length));
             let RowBlocks { blocks: own, parts: row_parts, across_shift } = row;
             (part.count, part.length) = ((n / length) as u32, length as u32);
             (part.parts, part.across_shift) = (Divisor::new(row_parts), across_shift);

@@ -1,8 +1,9 @@
 //! Flips, rolls and padding: the rule of each dimension, and the launches.
 
-use super::{BLOCK, BLOCK_ELEMENTS, RowBlocks, key, row_blocks, unit};
+use super::{BLOCK_ELEMENTS, key};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, MAX_RANK};
+use crate::launch::rows::{BLOCK, RowBlocks, unit};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::index_map::{ELEMENTS, MAP, ROWS};
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -261,7 +262,7 @@ fn run<R: GpuRuntime>(
         if size <= 8 && sizes::INDEX_MAP_ROW_FROM.is_reached(length) {
             let count = n / length;
             let RowBlocks { blocks, parts, across_shift } =
-                row_blocks(count, length, sizes::INDEX_MAP_ROW_PART.limit(length));
+                RowBlocks::new(count, length, sizes::INDEX_MAP_ROW_PART.limit(length));
             let rows =
                 Rows { map, count: count as u32, length: length as u32, parts: Divisor::new(parts), across_shift };
             let launch = Launch::linear(key(MAP, size, ROWS), blocks as u32, BLOCK as u32);

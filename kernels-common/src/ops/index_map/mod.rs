@@ -13,12 +13,8 @@ use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
-/// Threads per block; must match map.cu and concat.cu.
-const BLOCK: usize = 256;
 /// Elements per block of the kernels that move them one by one.
 const BLOCK_ELEMENTS: usize = 1024;
-/// Elements of a row per thread of the other kernels.
-const ROW_EACH: usize = 8;
 
 /// Returns the kernel of an operation for elements of `size` bytes.
 fn key(op: usize, size: usize, variant: u8) -> Key {
@@ -87,27 +83,4 @@ fn repeat<R: GpuRuntime>(
     // SAFETY: both layouts were validated against their buffers, which are distinct, because one is
     // borrowed mutably. The walk visits each element of the destination once.
     unsafe { copy::copy_walk(dst.device(), dtype.size_in_bytes(), from, to, dims) }
-}
-
-/// The blocks of one launch along rows, and how threads share them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct RowBlocks {
-    blocks: usize,
-    parts: usize,
-    across_shift: u32,
-}
-
-/// Divides `rows` of `length` elements among blocks. Parts of a row have `part` elements at most,
-/// if it has several.
-fn row_blocks(rows: usize, length: usize, part: usize) -> RowBlocks {
-    let across = length.div_ceil(ROW_EACH).next_power_of_two().clamp(32, BLOCK);
-    let parts = length.div_ceil(part);
-    RowBlocks { blocks: rows.div_ceil(BLOCK / across) * parts, parts, across_shift: across.ilog2() }
-}
-
-/// Returns the bytes of the largest units, up to 16, in which elements of `size` bytes can move if
-/// all `steps` (sizes, strides and offsets in elements) and `addresses` are multiples of them.
-fn unit(size: usize, steps: u64, addresses: u64) -> usize {
-    let low = steps.wrapping_mul(size as u64) | addresses;
-    (1usize << low.trailing_zeros().min(4)).max(size)
 }

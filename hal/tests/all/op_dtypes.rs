@@ -62,6 +62,7 @@ fn some_dtypes_are_not_combined() {
     let combines = |op: &Op| match op.family() {
         Family::Fill | Family::Copy | Family::Cast | Family::Affine | Family::Unary | Family::Binary => false,
         Family::Compare | Family::Select | Family::Triangle | Family::Sort | Family::IndexMap => false,
+        Family::Compact => false,
         Family::Indexing => op.scatter_op().is_some_and(|op| op != ScatterOp::Set),
         Family::Upsample => matches!(op, Op::UpsampleBilinear2d(_)),
         _ => true,
@@ -74,6 +75,8 @@ fn some_dtypes_are_not_combined() {
                 Op::WhereCond => dtypes[0] = DType::U8,
                 Op::Cmp(_) | Op::Predicate(_) => *dtypes.last_mut().unwrap() = DType::U8,
                 Op::ArgSort(_) | Op::ArgTopK(_) => dtypes[1] = DType::U32,
+                Op::MaskedSelect { .. } | Op::Compress { .. } => dtypes[1] = DType::U8,
+                _ if op.family() == Family::Compact => dtypes[1] = op.result_dtype(&[dtype]).unwrap(),
                 Op::Reduce(r) => dtypes[1] = r.op.result_dtype(dtype),
                 _ if op.family() == Family::Indexing => dtypes[1] = DType::U32,
                 _ => {}

@@ -3,7 +3,7 @@
 use super::{from_end, id_strides, in_order};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
-use crate::launch::{Launch, sizes};
+use crate::launch::{Launch, rows, sizes};
 use crate::manifest::instances::indexing::{GATHER, GATHER_16, STAGED, carrier, with_ids};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -129,8 +129,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
             // Runs with a single id that are contiguous on both sides move in the largest units
             // that divide and align them.
             let steps = outer.iter().fold(step | *run, |all, d| all | d.stride[0] | d.stride[2]);
-            let low = (steps * unit) as u64 | self.at[0].0 | self.at[2].0;
-            let by = (1usize << low.trailing_zeros().min(4)).max(unit) / unit;
+            let by = rows::unit(unit, steps as u64, self.at[0].0 | self.at[2].0) / unit;
             outer.iter_mut().for_each(|d| (d.stride[0], d.stride[2]) = (d.stride[0] / by, d.stride[2] / by));
             *run /= by;
             step /= by;

@@ -6,7 +6,7 @@ use super::radix_sort::Order;
 use super::scatter::Scatter;
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
-use crate::launch::{Launch, sizes};
+use crate::launch::{Launch, rows, sizes};
 use crate::manifest::instances::indexing::{
     SORTED_COMBINE, SORTED_COMBINE_PACKS, SORTED_SET, SORTED_SET_16, carrier, of_values, sorted_combine,
 };
@@ -81,8 +81,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         if let [outer @ .., Dim { size: run, stride: [1, 1] }] = &mut slice[..] {
             let steps = lines.iter().fold(along[0] | along[2] | *run, |all, d| all | d.stride[0] | d.stride[1]);
             let steps = outer.iter().fold(steps, |all, d| all | d.stride[0] | d.stride[1]);
-            let low = (steps * unit) as u64 | dst.0 | src.0;
-            let largest = (1usize << low.trailing_zeros().min(4)).max(unit);
+            let largest = rows::unit(unit, steps as u64, dst.0 | src.0);
             // Elements are combined in full packs of 16 bytes, or one by one.
             let by = if self.sets() || largest == 16 { largest / unit } else { 1 };
             outer.iter_mut().for_each(|d| d.stride = d.stride.map(|s| s / by));

@@ -1214,8 +1214,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::IndexSelect(Indexing::new(dim)), &[(self, layout), (ids, ids_layout)])
     }
 
-    /// Counts the elements that are not 0, as a u32 of rank 0; see [`Op::CountNonzero`]. Dtypes: all.
-    /// [Class](crate::Class): exact.
+    /// Counts the elements that are not 0, as a u32 of rank 0; see [`Op::CountNonzero`]. Dtypes:
+    /// all. [Class](crate::Class): exact.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements,
@@ -1276,8 +1276,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::CountUnique, &[(self, layout)])
     }
 
-    /// Returns the first `bound` distinct elements in ascending order, and zeros after the last; see
-    /// [`Op::Unique`]. Dtypes: all. [Class](crate::Class): moved.
+    /// Returns the first `bound` distinct elements in ascending order, and zeros after the last;
+    /// see [`Op::Unique`]. Dtypes: all. [Class](crate::Class): moved.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `InvalidArgument` for more than 2^32 - 1 elements.

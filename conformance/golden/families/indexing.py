@@ -31,7 +31,8 @@ IDS = {"u8": None, "u32": 2**32 - 1, "i64": 2**63 - 1}
 # The shape of the moved elements, the dimension of the ids, and the shape of the indexed tensor.
 SHAPES = [((9,), 0, (5,)), ((4, 7), 1, (4, 6)), ((3, 7), 0, (4, 7)), ((2, 5, 3), 1, (3, 4, 3))]
 
-# Dimensions that tensor and ids share, those that tuples index, those of a slice, and those of the tuples.
+# Dimensions that tensor and ids share, those that tuples index, those of a slice, and those of the
+# tuples.
 TUPLES = [((), (5,), (3,), (4,)), ((), (3, 4), (), (2, 5)), ((2,), (3, 2), (2,), (3,)), ((), (2, 3, 2), (2,), (9,))]
 
 

@@ -79,7 +79,8 @@ families! {
     Sort "sort"
     /// Gathering and scattering by index.
     Indexing "indexing"
-    /// Results whose size depends on values: nonzero elements, selections by a mask, distinct values.
+    /// Results whose size depends on values: nonzero elements, selections by a mask, distinct
+    /// values.
     Compact "compact"
     /// Convolutions.
     Conv "conv"

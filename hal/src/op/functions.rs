@@ -141,8 +141,8 @@ named_ops! {
 }
 
 named_ops! {
-    /// Functions of two arguments of the same dtype. Those marked *Floats* take f8e4m3, f8e5m2, f16,
-    /// bf16, f32 and f64, those marked *Integers* the other dtypes; the rest take every dtype.
+    /// Functions of two arguments of the same dtype. Those marked *Floats* take f8e4m3, f8e5m2,
+    /// f16, bf16, f32 and f64, those marked *Integers* the other dtypes; the rest take every dtype.
     ///
     /// One argument may be a [scalar](crate::Src::Scalar).
     ///
@@ -359,7 +359,8 @@ named_ops! {
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, ScatterNd, ScatterOp};
     /// let ids = CpuDevice.storage_from_slice(&[0u32, 0])?;
     /// let src = CpuDevice.storage_from_slice(&[3i32, 5])?;
-    /// let (one, two, pair) = (Layout::contiguous(1), Layout::contiguous(2), Layout::contiguous((2, 1)));
+    /// let (one, two) = (Layout::contiguous(1), Layout::contiguous(2));
+    /// let pair = Layout::contiguous((2, 1));
     /// let mut results = vec![];
     /// for &op in ScatterOp::ALL {
     ///     let mut x = CpuDevice.storage_from_slice(&[4i32])?;

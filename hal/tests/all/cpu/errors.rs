@@ -30,7 +30,11 @@ fn dtypes_that_do_not_fit() {
     refused(i.reduce(&l, &Reduce::new(ReduceOp::Mean, &[0])), kind, "mean takes floats");
     let m = Layout::contiguous([2, 2]);
     let bytes = storage(&[1u8; 4]);
-    refused(bytes.matmul(&m, &bytes, &m, Matmul::default()), kind, "matmul takes floats other than f8e5m2, u32, i32 or i64");
+    refused(
+        bytes.matmul(&m, &bytes, &m, Matmul::default()),
+        kind,
+        "matmul takes floats other than f8e5m2, u32, i32 or i64",
+    );
     refused(i.matmul_integer(&m, &i, &m, [None, None]), kind, "operands of u8 or i8");
     let mut dst = storage(&[7f32; 4]);
     refused(dst.const_set(Scalar::F64(1.0), &l), kind, "convert the value");

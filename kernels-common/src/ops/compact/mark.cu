@@ -1,6 +1,6 @@
 // Marks the elements that a result keeps: those that are not 0, or those of a sorted row at which
-// another value begins. Each block takes a tile. It writes one bit per element, so that what follows
-// does not read the elements again, and the number of bits that are set.
+// another value begins. Each block takes a tile. It writes one bit per element, so that what
+// follows does not read the elements again, and the number of bits that are set.
 #include "device_lib/bits.cuh"
 #include "ops/compact/tile.cuh"
 #include "ops/sort/sort_keys.cuh"

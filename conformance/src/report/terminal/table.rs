@@ -29,6 +29,7 @@ fn aligned(mut table: Table) -> String {
             column.set_padding((0, 1));
         } else {
             column.set_cell_alignment(CellAlignment::Right);
+            column.set_padding((1, 0));
         }
     }
     table.trim_fmt()

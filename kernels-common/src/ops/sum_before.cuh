@@ -7,21 +7,24 @@
 namespace isobit {
 
 // The sum of `x` over the preceding threads among `width` neighbours, a power of two; `total` is
-// the sum over all of them.
+// the sum over all of them. `shared` has two words for each thread of the block: with one, each
+// step would wait twice.
 ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
     const u32 me = thread_x(), lane = me & (width - 1);
-    u32 sum = x;
+    u32 sum = x, *words = shared, *others = shared + block_dim_x();
 #pragma unroll 1
     for (u32 apart = 1; apart < width; apart *= 2) {
-        shared[me] = sum;
+        words[me] = sum;
         barrier();
         if (lane >= apart)
-            sum += shared[me - apart];
-        barrier();
+            sum += words[me - apart];
+        u32 *const next = others;
+        others = words;
+        words = next;
     }
-    shared[me] = sum;
+    words[me] = sum;
     barrier();
-    total = shared[me | (width - 1)];
+    total = words[me | (width - 1)];
     barrier();
     return sum - x;
 }

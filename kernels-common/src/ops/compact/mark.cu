@@ -31,19 +31,32 @@ template <typename U>
 ISOBIT_FN void mark(const U *src, u16 *words, u64 *counts, const Mark &m) {
     constexpr u32 W = 16 / sizeof(U);
     alignas(16) __shared__ u8 kept[TILE];
-    __shared__ u32 sums[BLOCK];
+    __shared__ u32 sums[2 * BLOCK];
     const u64 tile = m.first + block_x(), start = tile * TILE;
     const u32 me = thread_x();
-    const U zero = key_of<U>(0, m.order);
+    // Zeros of both signs are 0; any other bits are not.
+    const U sign = (U)((U)1 << (8 * sizeof(U) - 1));
+    const U magnitude = m.order.kind == SORT_UNSIGNED || m.order.kind == SORT_SIGNED ? (U)~(U)0 : (U)~sign;
 
     const auto is_kept = [&](u64 i) {
         if (i >= m.n)
             return false;
         if (m.begins == 0)
-            return key_of<U>(src[offset_of(m.walk, i, m.wide != 0)], m.order) != zero;
+            return (src[offset_of(m.walk, i, m.wide != 0)] & magnitude) != 0;
         return i == 0 || key_of<U>(src[i], m.order) != key_of<U>(src[i - 1], m.order);
     };
-    if (m.packs != 0 && start + TILE <= m.n) {
+    const bool packs = m.packs != 0 && start + TILE <= m.n;
+    u32 own_count = 0;
+    if (packs && words == nullptr) {
+        // Only their number is wanted, whichever thread has them.
+#pragma unroll
+        for (u32 c = 0; c < EACH / W; c++) {
+            const Pack<W, U> x = load<W>(src + start + (c * BLOCK + me) * W);
+#pragma unroll
+            for (u32 v = 0; v < W; v++)
+                own_count += (x.v[v] & magnitude) != 0;
+        }
+    } else if (packs) {
 #pragma unroll
         for (u32 c = 0; c < EACH / W; c++) {
             const u32 i = (c * BLOCK + me) * W;
@@ -51,7 +64,7 @@ ISOBIT_FN void mark(const U *src, u16 *words, u64 *counts, const Mark &m) {
             Pack<W, u8> bits;
 #pragma unroll
             for (u32 v = 0; v < W; v++)
-                bits.v[v] = key_of<U>(x.v[v], m.order) != zero;
+                bits.v[v] = (x.v[v] & magnitude) != 0;
             store(kept + i, bits);
         }
     } else {
@@ -59,17 +72,19 @@ ISOBIT_FN void mark(const U *src, u16 *words, u64 *counts, const Mark &m) {
         for (u32 c = 0; c < EACH; c++)
             kept[c * BLOCK + me] = is_kept(start + c * BLOCK + me);
     }
-    barrier();
-
-    const Pack<EACH, u8> own = load<EACH>(kept + me * EACH);
-    u32 bits = 0;
+    if (!packs || words != nullptr) {
+        barrier();
+        const Pack<EACH, u8> own = load<EACH>(kept + me * EACH);
+        u32 bits = 0;
 #pragma unroll
-    for (u32 v = 0; v < EACH; v++)
-        bits |= (u32)own.v[v] << v;
-    if (words != nullptr)
-        words[tile * BLOCK + me] = (u16)bits;
+        for (u32 v = 0; v < EACH; v++)
+            bits |= (u32)own.v[v] << v;
+        if (words != nullptr)
+            words[tile * BLOCK + me] = (u16)bits;
+        own_count = count_bits(bits);
+    }
     u32 total;
-    sum_before(count_bits(bits), sums, BLOCK, total);
+    sum_before(own_count, sums, BLOCK, total);
     if (me == 0) {
         counts[tile] = total;
         // What comes before the end of the last tile is the count of all.

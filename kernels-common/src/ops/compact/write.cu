@@ -48,7 +48,7 @@ ISOBIT_FN u32 list_marks(const u16 *words, u64 tile, u16 *list, u32 *sums) {
 template <typename Result, typename Rest>
 ISOBIT_FN void each_result(const u16 *words, const u64 *places, const Write &w, Result result, Rest rest) {
     __shared__ u16 list[TILE];
-    __shared__ u32 sums[BLOCK];
+    __shared__ u32 sums[2 * BLOCK];
     const u64 tile = w.first + block_x(), start = tile * TILE;
     const u64 before = places[tile], all = places[w.tiles];
     // The whole block decides alike.
@@ -110,7 +110,7 @@ template <typename I>
 ISOBIT_FN void ranks(const u16 *words, const u64 *places, const u32 *order, I *dst, const Write &w) {
     __shared__ u32 marks[BLOCK];
     __shared__ u32 before[BLOCK];
-    __shared__ u32 sums[BLOCK];
+    __shared__ u32 sums[2 * BLOCK];
     const u32 me = thread_x();
     const u64 tile = w.first + block_x(), start = tile * TILE;
     const u32 bits = words[tile * BLOCK + me];

@@ -3,8 +3,9 @@
 //!
 //! Gathering has a kernel for any layout, and one that holds a line of the source in shared memory.
 //! Scattering works along lines, which share no destination, in shared memory if the destinations
-//! of a line fit. If they do not fit, or if whole slices share an id, the sources are first sorted
-//! by destination. Every path processes sources with the same destination in their own order, so
+//! of a line fit. Lines whose elements lie far apart are first copied to rows if they do not fit. If
+//! rows do not fit either, or if whole slices share an id, the sources are first sorted by
+//! destination. Every path processes sources with the same destination in their own order, so
 //! all paths give the same bits. Tuples of ids become positions in the flattened dimensions that
 //! they index, for the same kernels.
 
@@ -14,6 +15,7 @@ mod radix_sort;
 mod scatter;
 mod sorted;
 mod tuples;
+mod turned;
 
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
@@ -38,6 +40,9 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let mut keys = if has_tuples || ids != given { vec![of_sort(TUPLES, &[given])] } else { Vec::new() };
     if has_tuples || scatter.is_some() {
         keys.extend(copy::keys(&Op::Copy, &[values]));
+    }
+    if scatter.is_some() {
+        keys.extend(copy::keys(&Op::Copy, &[ids]));
     }
     match scatter {
         None => {

@@ -74,7 +74,7 @@ ISOBIT_FN void order_count(const u32 *keys, u32 *counts, u32 n, u32 shift) {
 // Replaces the counts of a digit, which 2^log_width threads share, with sums over the preceding
 // tiles, and writes their total.
 ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
-    __shared__ u32 shared[ORDER_BLOCK];
+    __shared__ u32 shared[2 * ORDER_BLOCK];
     const u32 width = 1u << log_width, lane = thread_x() & (width - 1);
     const u32 digit = (block_x() * ORDER_BLOCK + thread_x()) >> log_width;
     counts += (u64)digit * tiles;
@@ -100,7 +100,7 @@ ISOBIT_FN void order_place(const u32 *keys, const u32 *order, u32 *keys_out, u32
     __shared__ u32 next[DIGITS];
     const u32 me = thread_x(), word = me / WORD_BITS, bit = 1u << (me % WORD_BITS);
     u32 total;
-    const u32 begin = sum_before(totals[me], next, ORDER_BLOCK, total);
+    const u32 begin = sum_before(totals[me], masks[0], ORDER_BLOCK, total);
     next[me] = begin + counts[(u64)me * grid_dim_x() + block_x()];
 #pragma unroll
     for (u32 w = 0; w < ORDER_WORDS; w++)

@@ -122,6 +122,14 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             // element of the destination occurs twice.
             return unsafe { self.along_lines(strips) };
         }
+        if can_sort && dense && slice.is_empty() && !nearest {
+            let turned = self.turned(&others);
+            if !sizes::SCATTER_RANGES.is_exceeded(turned.ranges()) {
+                // SAFETY: the caller promises that every element of the lines is allocated, and no
+                // element of the destination occurs twice.
+                return unsafe { self.along_rows(turned) };
+            }
+        }
         // If every element has its own id, a slice is one element.
         let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (IndexDims::new(), others) };
         // SAFETY: the caller promises that every element of the lines is allocated, and no element

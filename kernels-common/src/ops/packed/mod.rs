@@ -15,8 +15,16 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, PackedDType, Result, Src, Un
 use crate::manifest::instances::packed::{PACK, UNPACK, key};
 use std::mem::offset_of;
 
-/// Threads per block, each of which takes a byte; must match packed.cu.
+/// Threads per block; must match packed.cu.
 const THREADS: usize = 256;
+/// The bytes that a thread loads or stores at once.
+const VECTOR: usize = 16;
+
+/// Returns the number of elements of the part of a row that a thread takes; must match packed.cu.
+const fn part(dtype: DType) -> usize {
+    let size = dtype.size_in_bytes();
+    if size < 4 { VECTOR / size } else { 4 }
+}
 
 /// Returns the direction and the dtype of the values.
 fn kernel(op: &Op, dtypes: &[DType]) -> (u8, DType) {
@@ -32,11 +40,11 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     vec![key(variant, dtype)]
 }
 
-/// Returns the number of what the bits mean; must match packed.cu.
+/// Returns the number of what the bits mean, which of eight have one meaning only; must match
+/// packed.cu.
 fn kind(dtype: PackedDType) -> u32 {
     match dtype {
         PackedDType::F4E2M1 => 2,
-        PackedDType::F8E8M0 => 3,
         _ => u32::from(dtype.is_signed_int()),
     }
 }
@@ -45,18 +53,20 @@ fn kind(dtype: PackedDType) -> u32 {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Packed {
-    bytes: u32,
+    parts: u32,
     bits: u32,
-    row_bytes: Divisor,
+    row_parts: Divisor,
     kind: u32,
     elements: u64,
     element_stride: u64,
     byte_stride: u64,
+    vectors: u32,
+    unused: u32,
 }
 
-const _: () = assert!(size_of::<Packed>() == 48);
-const _: () = assert!(offset_of!(Packed, row_bytes) == 8 && offset_of!(Packed, kind) == 20);
-const _: () = assert!(offset_of!(Packed, elements) == 24 && offset_of!(Packed, byte_stride) == 40);
+const _: () = assert!(size_of::<Packed>() == 56);
+const _: () = assert!(offset_of!(Packed, row_parts) == 8 && offset_of!(Packed, kind) == 20);
+const _: () = assert!(offset_of!(Packed, elements) == 24 && offset_of!(Packed, vectors) == 48);
 
 /// Rows of elements, and of the bytes that they are packed in.
 struct Rows<'a, R: GpuRuntime> {
@@ -74,25 +84,32 @@ impl<R: GpuRuntime> Rows<'_, R> {
     /// # Safety
     /// All rows of both must be allocated.
     unsafe fn convert(&self, variant: u8, values: DevicePtr, bytes: DevicePtr) -> Result<()> {
-        let each = self.packed.per_byte();
-        let row = self.packed.row_bytes(self.elements);
-        let most = sizes::PACKED_BYTES.limit(row.saturating_mul(self.rows));
-        let (rows, length) = ((most / row).max(1), row.min(most));
+        let (each, row) = (part(self.dtype), self.packed.row_bytes(self.elements));
+        let each_bytes = each / self.packed.per_byte();
+        let parts = self.elements.div_ceil(each);
+        let steps = if self.rows > 1 { (self.elements * self.dtype.size_in_bytes(), row) } else { (0, 0) };
+        let is_aligned =
+            |address: DevicePtr, step: usize, to: usize| (address.0 | step as u64).is_multiple_of(to as u64);
+        let vectors = is_aligned(values, steps.0, VECTOR) && is_aligned(bytes, steps.1, each_bytes);
+        let most = sizes::PACKED_PARTS.limit(parts.saturating_mul(self.rows));
+        let (rows, length) = ((most / parts).max(1), parts.min(most));
         for first in (0..self.rows).step_by(rows) {
-            for start in (0..row).step_by(length) {
-                let (rows, length) = ((self.rows - first).min(rows), (row - start).min(length));
+            for start in (0..parts).step_by(length) {
+                let (rows, length) = ((self.rows - first).min(rows), (parts - start).min(length));
                 let all = rows * length;
                 let packed = Packed {
-                    bytes: all as u32,
+                    parts: all as u32,
                     bits: self.packed.bits() as u32,
-                    row_bytes: Divisor::new(length),
+                    row_parts: Divisor::new(length),
                     kind: kind(self.packed),
                     elements: (self.elements - start * each) as u64,
                     element_stride: self.elements as u64,
                     byte_stride: row as u64,
+                    vectors: u32::from(vectors),
+                    unused: 0,
                 };
                 let values = values.at(self.dtype, first * self.elements + start * each);
-                let bytes = bytes.at(DType::U8, first * row + start);
+                let bytes = bytes.at(DType::U8, first * row + start * each_bytes);
                 let (from, to) = if variant == PACK { (values, bytes) } else { (bytes, values) };
                 let blocks = all.div_ceil(THREADS) as u32;
                 let launch = Launch::linear(key(variant, self.dtype), blocks, THREADS as u32);

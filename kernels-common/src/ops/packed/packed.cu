@@ -1,31 +1,35 @@
-// Elements of eight bits or fewer, packed in bytes. A thread packs or unpacks one byte.
+// Elements of eight bits or fewer, packed in bytes. A thread packs or unpacks a part of a row.
 #include "device_lib/cast.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 
 ISOBIT_CONST u32 PACKED_BLOCK = 256;
 
 // What the bits of an element mean. Must match ops/packed/mod.rs.
-ISOBIT_CONST u32 PACKED_UNSIGNED = 0, PACKED_SIGNED = 1, PACKED_E2M1 = 2, PACKED_E8M0 = 3;
+ISOBIT_CONST u32 PACKED_UNSIGNED = 0, PACKED_SIGNED = 1, PACKED_E2M1 = 2;
 
 // The host's `Packed` in packed/mod.rs: a launch of several rows, or of a part of one row.
 struct Packed {
-    // Bytes of the launch, fewer than 2^31, and of each of its rows.
-    u32 bytes;
+    // Parts of the launch, fewer than 2^31, and of each of its rows.
+    u32 parts;
     u32 bits;
-    Divisor row_bytes;
+    Divisor row_parts;
     u32 kind;
     u64 elements;
     // From one row of elements, and of bytes, to the next.
     u64 element_stride, byte_stride;
+    // Nonzero: every part begins at a multiple of its size, in both tensors.
+    u32 vectors;
+    u32 unused;
 };
 
 // Must match ops/packed/mod.rs.
-static_assert(sizeof(Packed) == 48);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Packed, row_bytes) == 8 && ISOBIT_OFFSET(Packed, kind) == 20);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Packed, elements) == 24 && ISOBIT_OFFSET(Packed, byte_stride) == 40);
+static_assert(sizeof(Packed) == 56);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Packed, row_parts) == 8 && ISOBIT_OFFSET(Packed, kind) == 20);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Packed, elements) == 24 && ISOBIT_OFFSET(Packed, vectors) == 48);
 
 // The f32 that becomes the same element as `x`: every f32 is itself, and others keep whether
 // something was cut.
@@ -65,83 +69,139 @@ ISOBIT_FN u32 e8m0_code(float x) {
     return exponent > 254 ? 254 : exponent;
 }
 
-template <typename T>
-ISOBIT_FN u32 code_of(T x, u32 kind, u32 bits) {
-    if (kind == PACKED_E2M1)
-        return e2m1_code(packable(x));
-    if (kind == PACKED_E8M0)
+// What codes of BITS bits mean: integers, or the format of that size.
+template <u32 BITS, typename T>
+ISOBIT_FN u32 code_of(T x, u32 kind) {
+    if constexpr (BITS == 8) {
         return e8m0_code(packable(x));
-    i32 whole = cast<i32>(x);
-    if constexpr (is_float<T>) {
-        const i32 low = kind == PACKED_SIGNED ? -(1 << (bits - 1)) : 0, high = low + (1 << bits) - 1;
-        whole = whole < low ? low : whole > high ? high : whole;
+    } else {
+        if constexpr (BITS == 4)
+            if (kind == PACKED_E2M1)
+                return e2m1_code(packable(x));
+        i32 whole = cast<i32>(x);
+        if constexpr (is_float<T>) {
+            const i32 low = kind == PACKED_SIGNED ? -(1 << (BITS - 1)) : 0, high = low + (1 << BITS) - 1;
+            whole = whole < low ? low : whole > high ? high : whole;
+        }
+        return (u32)whole & ((1u << BITS) - 1);
     }
-    return (u32)whole & ((1u << bits) - 1);
 }
 
-template <typename T>
-ISOBIT_FN T element_of(u32 code, u32 kind, u32 bits) {
-    if (kind == PACKED_E2M1) {
-        const u32 magnitude = code & 7;
-        // As f32 with the same significand; a code of 1 has no exponent, and is 1/2.
-        const u32 value = magnitude > 1 ? (magnitude << 22) + (126u << 23) : magnitude * 0x3f000000u;
-        return cast<T>(from_bits(value | (code & 8) << 28));
-    }
-    if (kind == PACKED_E8M0)
+template <u32 BITS, typename T>
+ISOBIT_FN T element_of(u32 code, u32 kind) {
+    if constexpr (BITS == 8) {
         return cast<T>(from_bits(code == 255 ? 0x7fc00000u : code == 0 ? 0x400000u : code << 23));
-    const u32 sign = kind == PACKED_SIGNED ? code >> (bits - 1) : 0;
-    const i32 value = (i32)code - (i32)(sign << bits);
-    return cast<T>(value);
+    } else {
+        if constexpr (BITS == 4)
+            if (kind == PACKED_E2M1) {
+                const u32 magnitude = code & 7;
+                // As f32 with the same significand; a code of 1 has no exponent, and is 1/2.
+                const u32 value = magnitude > 1 ? (magnitude << 22) + (126u << 23) : magnitude * 0x3f000000u;
+                return cast<T>(from_bits(value | (code & 8) << 28));
+            }
+        const u32 sign = kind == PACKED_SIGNED ? code >> (BITS - 1) : 0;
+        const i32 value = (i32)code - (i32)(sign << BITS);
+        return cast<T>(value);
+    }
 }
 
-// Where a thread's byte is: its row and its place in the row.
+// The elements that a thread takes, which fill whole bytes: 16 bytes of them, but at least four.
+template <typename T>
+ISOBIT_CONST u32 PART = sizeof(T) < 4 ? 16 / sizeof(T) : 4;
+
+// Where a thread's part is.
 struct PackedPlace {
-    u32 row, byte;
+    // Of its first element and byte.
+    u64 element, byte;
+    // The elements of the row from there on.
+    u64 left;
     bool exists;
 };
+template <u32 BITS, typename T>
 ISOBIT_FN PackedPlace packed_place(const Packed &p) {
     const u32 i = block_x() * PACKED_BLOCK + thread_x();
-    const u32 row = divide(i, p.row_bytes);
-    return PackedPlace{row, i - row * p.row_bytes.size, i < p.bytes};
+    const u32 row = divide(i, p.row_parts), part = i - row * p.row_parts.size;
+    const u64 first = (u64)part * PART<T>;
+    return PackedPlace{row * p.element_stride + first, row * p.byte_stride + first * BITS / 8, p.elements - first,
+                       i < p.parts};
 }
 
-template <typename T>
-ISOBIT_FN void pack_byte(const Packed &p, const T *from, u8 *to) {
-    const PackedPlace at = packed_place(p);
+template <u32 BITS, typename T>
+ISOBIT_FN void pack_part(const Packed &p, const T *from, u8 *to) {
+    constexpr u32 N = PART<T>, BYTES = N * BITS / 8, CODES = 8 / BITS;
+    const PackedPlace at = packed_place<BITS, T>(p);
     if (!at.exists)
         return;
-    const u32 each = 8 / p.bits;
-    const u64 first = (u64)at.byte * each;
-    from += at.row * p.element_stride + first;
-    u32 byte = 0;
+    from += at.element;
+    to += at.byte;
+    if (p.vectors != 0 && at.left >= N) {
+        Pack<BYTES, u8> bytes;
+        constexpr u32 EACH = sizeof(T) < 8 ? N : 2;
 #pragma unroll
-    for (u32 e = 0; e < 4; e++)
-        if (e < each && first + e < p.elements)
-            byte |= code_of(from[e], p.kind, p.bits) << (e * p.bits);
-    to[at.row * p.byte_stride + at.byte] = (u8)byte;
+        for (u32 start = 0; start < N; start += EACH) {
+            const Pack<EACH, T> x = load<EACH>(from + start);
+#pragma unroll
+            for (u32 e = 0; e < EACH; e++) {
+                const u32 place = start + e, shift = place % CODES * BITS, code = code_of<BITS>(x.v[e], p.kind);
+                bytes.v[place / CODES] = (u8)(shift == 0 ? code : bytes.v[place / CODES] | code << shift);
+            }
+        }
+        store(to, bytes);
+        return;
+    }
+#pragma unroll 1
+    for (u32 b = 0; b < BYTES && b * CODES < at.left; b++) {
+        u32 byte = 0;
+#pragma unroll
+        for (u32 e = 0; e < CODES; e++)
+            if (b * CODES + e < at.left)
+                byte |= code_of<BITS>(from[b * CODES + e], p.kind) << (e * BITS);
+        to[b] = (u8)byte;
+    }
 }
 
-template <typename T>
-ISOBIT_FN void unpack_byte(const Packed &p, const u8 *from, T *to) {
-    const PackedPlace at = packed_place(p);
+template <u32 BITS, typename T>
+ISOBIT_FN void unpack_part(const Packed &p, const u8 *from, T *to) {
+    constexpr u32 N = PART<T>, BYTES = N * BITS / 8, CODES = 8 / BITS;
+    const PackedPlace at = packed_place<BITS, T>(p);
     if (!at.exists)
         return;
-    const u32 each = 8 / p.bits, byte = from[at.row * p.byte_stride + at.byte];
-    const u64 first = (u64)at.byte * each;
-    to += at.row * p.element_stride + first;
+    from += at.byte;
+    to += at.element;
+    const auto element = [&](u32 byte, u32 e) {
+        return element_of<BITS, T>(byte >> (e % CODES * BITS) & ((1u << BITS) - 1), p.kind);
+    };
+    if (p.vectors != 0 && at.left >= N) {
+        const Pack<BYTES, u8> bytes = load<BYTES>(from);
+        constexpr u32 EACH = sizeof(T) < 8 ? N : 2;
 #pragma unroll
-    for (u32 e = 0; e < 4; e++)
-        if (e < each && first + e < p.elements)
-            to[e] = element_of<T>(byte >> (e * p.bits) & ((1u << p.bits) - 1), p.kind, p.bits);
+        for (u32 start = 0; start < N; start += EACH) {
+            Pack<EACH, T> x;
+#pragma unroll
+            for (u32 e = 0; e < EACH; e++)
+                x.v[e] = element(bytes.v[(start + e) / CODES], start + e);
+            store(to + start, x);
+        }
+        return;
+    }
+#pragma unroll 1
+    for (u32 e = 0; e < N && e < at.left; e++)
+        to[e] = element(from[e / CODES], e);
 }
 
 } // namespace isobit
 
-#define ISOBIT_PACK(NAME, T)                                                                                           \
+// The size of the codes decides the code, and their kind only a few instructions of it.
+#define ISOBIT_PACKED_KERNEL(NAME, FROM, TO, PART, T)                                                                  \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(const Packed p, const T *from, u8 *to) { pack_byte(p, from, to); }                         \
+    ISOBIT_KERNEL(256) NAME(const Packed p, const FROM *from, TO *to) {                                                \
+        if (p.bits == 2)                                                                                               \
+            PART<2, T>(p, from, to);                                                                                   \
+        else if (p.bits == 4)                                                                                          \
+            PART<4, T>(p, from, to);                                                                                   \
+        else                                                                                                           \
+            PART<8, T>(p, from, to);                                                                                   \
+    }                                                                                                                  \
     }
-#define ISOBIT_UNPACK(NAME, T)                                                                                         \
-    namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(const Packed p, const u8 *from, T *to) { unpack_byte(p, from, to); }                       \
-    }
+#define ISOBIT_PACK(NAME, T) ISOBIT_PACKED_KERNEL(NAME, T, u8, pack_part, T)
+#define ISOBIT_UNPACK(NAME, T) ISOBIT_PACKED_KERNEL(NAME, u8, T, unpack_part, T)

@@ -26,6 +26,9 @@ const LONG: [(usize, usize); 8] =
 /// The largest number of elements of a tensor.
 const MOST: usize = 72_000;
 
+/// Destinations of a line that take more than eight blocks, if each holds a part of four lines.
+const FAR_DESTINATIONS: usize = 8 * 2048 + 10;
+
 /// Sources of a sort with more tiles of 2048 than a block has threads.
 const MANY_SOURCES: usize = 257 * 2048 + 5;
 
@@ -261,14 +264,20 @@ impl Family for IndexingFamily {
         (shape, Some(params), layouts)
     }
 
-    /// A line of more tiles than a block sums at once, in one cell of the sorted paths.
+    /// In one cell: a line of more tiles than a block sums at once, for the sorted path; and lines
+    /// whose elements lie far apart, with more destinations than a block holds and with none.
     fn fixed(&self, cell: &Cell, nth: u64) -> Option<Fixed> {
-        let one = nth == 0
-            && *cell.operation.op() == Op::ScatterSet(Indexing::new(0))
-            && cell.dtypes[..2] == [DType::F32, DType::U32];
-        let ids = Dist::Ids { below: 3, wild: false };
+        if *cell.operation.op() != Op::ScatterSet(Indexing::new(0)) || cell.dtypes[..2] != [DType::F32, DType::U32] {
+            return None;
+        }
+        let (shape, below, wild): (&[usize], _, _) = match nth {
+            0 => (&[MANY_SOURCES, 3], 3, false),
+            1 => (&[1100, 3, FAR_DESTINATIONS, 3], FAR_DESTINATIONS as u32, true),
+            2 => (&[257, 2, 0, 2], 0, false),
+            _ => return None,
+        };
         let params = Params::Named(Named::default().with_sizes("dim", &[0]));
-        one.then(|| Fixed::new(&[MANY_SOURCES, 3], &[Dist::Ramp, ids, Dist::LogUniform]).with(params))
+        Some(Fixed::new(shape, &[Dist::Ramp, Dist::Ids { below, wild }, Dist::LogUniform]).with(params))
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {

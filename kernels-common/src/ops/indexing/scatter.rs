@@ -122,7 +122,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             // element of the destination occurs twice.
             return unsafe { self.along_lines(strips) };
         }
-        if can_sort && dense && slice.is_empty() && !nearest {
+        if can_sort && dense && self.size > 0 && slice.is_empty() && !nearest {
             let turned = self.turned(&others);
             if !sizes::SCATTER_RANGES.is_exceeded(turned.ranges()) {
                 // SAFETY: the caller promises that every element of the lines is allocated, and no

@@ -219,8 +219,8 @@ sizes! {
     /// The bytes of sums of blocks of keys above which rows are computed in parts.
     ATTENTION_SCRATCH = Size::adjusted("attention.scratch", 1 << 30, 1 << 16);
 
-    /// The most parts of rows that one launch packs or unpacks: with the overhang of the last block,
-    /// they are counted in 31 bits.
+    /// The most parts of rows that one launch packs or unpacks: with the overhang of the last
+    /// block, they are counted in 31 bits.
     PACKED_PARTS = Size::adjusted("packed.parts", 1 << 30, 12);
 
     /// Elements per strip of a dequantized matrix: 32 MiB.

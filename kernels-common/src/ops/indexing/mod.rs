@@ -3,11 +3,11 @@
 //!
 //! Gathering has a kernel for any layout, and one that holds a line of the source in shared memory.
 //! Scattering works along lines, which share no destination, in shared memory if the destinations
-//! of a line fit. Lines whose elements lie far apart are first copied to rows if they do not fit. If
-//! rows do not fit either, or if whole slices share an id, the sources are first sorted by
-//! destination. Every path processes sources with the same destination in their own order, so
-//! all paths give the same bits. Tuples of ids become positions in the flattened dimensions that
-//! they index, for the same kernels.
+//! of a line fit. If they do not fit, lines whose elements lie far apart are first copied to rows.
+//! If rows do not fit either, or if whole slices share an id, the sources are first sorted by
+//! destination. Every path processes sources with the same destination in their own order, so all
+//! paths give the same bits. Tuples of ids become positions in the flattened dimensions that they
+//! index, for the same kernels.
 
 mod gather;
 mod lines;

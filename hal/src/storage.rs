@@ -104,8 +104,9 @@ impl<'a, S> From<(&'a S, &'a Layout)> for Src<'a, S> {
 ///   with exactly as many elements as the result: its layout is [`Layout::contiguous`] of the
 ///   result's shape, which [`Op::result_shape`] tells.
 ///
-/// Each method states the dtypes that it accepts ("floats" are those of [`DType::is_float`]) and
-/// the [class](crate::Class) of its results.
+/// Each method states the dtypes that it accepts and the [class](crate::Class) of its results.
+/// "Floats" are those of [`DType::is_float`]. As in [`Op`], "all" and "floats" of an operation that
+/// combines elements leave out those of [`DType::is_elementwise`].
 ///
 /// ```rust
 /// use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, Layout};

@@ -234,7 +234,9 @@ fn functions_of_two_sides() {
         let functions: [(&str, Recipe, Truth); 2] =
             [("atan2", atan2::<T>, f64::atan2), ("hypot", hypot::<T>, f64::hypot)];
         let step = if format.saturates { 1 } else { 127 };
-        let some: Vec<f32> = format.values().step_by(step).chain([0.0, -0.0, 1.0, -1.0]).collect();
+        let largest = format.values().filter(|x| x.is_finite()).fold(0.0, f32::max);
+        let ends = [0.0, 1.0, largest, if format.saturates { 1.0 } else { f32::INFINITY }, f32::NAN];
+        let some: Vec<f32> = format.values().step_by(step).chain(ends.into_iter().flat_map(|x| [x, -x])).collect();
         for (name, recipe, truth) in functions {
             for (&y, &x) in some.iter().flat_map(|y| some.iter().map(move |x| (y, x))) {
                 let got = format.round(recipe(y, x).into());

@@ -1,4 +1,4 @@
-// sigmoid, silu, gelu (tanh form), gelu_erf and elu of the narrow types.
+// sigmoid, silu, gelu (tanh form), gelu_erf, elu and celu of the narrow types.
 #pragma once
 #include "device_lib/math/narrow_common.cuh"
 #include "device_lib/math/narrow_exp.cuh"
@@ -102,6 +102,18 @@ ISOBIT_FN float gelu_erf(float x) {
 template <typename T>
 ISOBIT_FN float elu(float x, float alpha) {
     return x > 0.0f ? x : alpha * expm1<T>(x);
+}
+
+// The reciprocal of alpha, which is that of all elements of a thread, is scaled where it would
+// overflow. Only a negative alpha has a positive t, which may be as large as f32's.
+template <typename T>
+ISOBIT_FN float celu(float x, float alpha) {
+    float scale = abs(alpha) < 0x1p-60f ? 0x1p64f : 1.0f;
+    float t = (x * scale) * (1.0f / (alpha * scale));
+    float value = alpha * expm1_unsigned<true>(t);
+    // The curve is below the precision, and t may have lost bits as a subnormal.
+    value = abs(t) < 0x1p-25f ? x : value;
+    return x > 0.0f ? x : value;
 }
 
 } // namespace isobit::narrow

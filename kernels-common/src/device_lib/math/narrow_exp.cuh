@@ -59,20 +59,26 @@ ISOBIT_FN float exp2(float x) {
     return is_wide<T> ? p * p : p;
 }
 
-// 2^k (e^r - 1) + (2^k - 1): nothing cancels, and for k = 0 only the term in r is left.
-template <typename T>
-ISOBIT_FN float expm1(float x) {
-    float within = at_least(at_most(x, is_wide<T> ? 88.8f : 20.0f), -20.0f);
-    float offset = is_wide<T> ? MAGIC_BIASED - 1.0f : MAGIC_BIASED;
+// 2^k (e^r - 1) + (2^k - 1): nothing cancels, and for k = 0 only the term in r is left. The result
+// for -0 is 0. WIDE: up to the largest f32.
+template <bool WIDE>
+ISOBIT_FN float expm1_unsigned(float x) {
+    float within = at_least(at_most(x, WIDE ? 88.8f : 20.0f), -20.0f);
+    float offset = WIDE ? MAGIC_BIASED - 1.0f : MAGIC_BIASED;
     float t = fma(within, LOG2_E, offset);
     float r = fma(t - offset, -LN_2, within);
     float q = horner(r, 0x1.11231cp-7f, 0x1.56fa44p-5f, 0x1.55591cp-3f, 0x1.fffebp-2f, 0x1p+0f);
     q = q * r;
-    // For bf16 the scale is 2^(k-1), so that k = 128 is representable too.
+    // 2^k, or, so that k = 128 is representable too, 2^(k-1).
     float scale = power_of_two(t);
-    float value = fma(scale, q, scale - (is_wide<T> ? 0.5f : 1.0f));
-    // The result has the sign of x, also for -0.
-    return with_sign(is_wide<T> ? 2.0f * value : value, x);
+    float value = fma(scale, q, scale - (WIDE ? 0.5f : 1.0f));
+    return WIDE ? 2.0f * value : value;
+}
+
+// The result has the sign of x, also for -0.
+template <typename T>
+ISOBIT_FN float expm1(float x) {
+    return with_sign(expm1_unsigned<is_wide<T>>(x), x);
 }
 
 } // namespace isobit::narrow

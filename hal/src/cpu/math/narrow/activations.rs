@@ -1,8 +1,8 @@
-//! sigmoid, silu, gelu (tanh approximation), gelu_erf and elu.
+//! sigmoid, silu, gelu (tanh approximation), gelu_erf, elu and celu.
 
 use super::Narrow;
 use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_least, at_most, f, horner, moved, power_of_two, reciprocal};
-use super::exp::{exp_half, expm1, split};
+use super::exp::{exp_half, expm1, expm1_unsigned, split};
 
 /// Returns `value * share` with x's sign, nudged upwards. Near 0 the nudge breaks the ties of
 /// halved odd subnormals in the direction of the true value.
@@ -101,4 +101,18 @@ pub fn gelu_erf<T: Narrow>(x: f32) -> f32 {
 #[inline(always)]
 pub fn elu<T: Narrow>(x: f32, alpha: f32) -> f32 {
     if x > 0.0 { x } else { alpha * expm1::<T>(x) }
+}
+
+/// x if x > 0, else alpha (e^(x / alpha) - 1).
+#[inline(always)]
+pub fn celu<T: Narrow>(x: f32, alpha: f32) -> f32 {
+    // Scaled if 1 / alpha may be infinite: by 2⁶⁴ below 2⁻⁶⁰.
+    let scale = if alpha.abs() < f(0x2180_0000) { f(0x5f80_0000) } else { 1.0 };
+    let t = (x * scale) * (1.0 / (alpha * scale));
+    match x {
+        _ if x > 0.0 => x,
+        // The curve is below the precision, and t may be subnormal.
+        _ if t.abs() < f(0x3300_0000) => x,
+        _ => alpha * expm1_unsigned::<true>(t),
+    }
 }

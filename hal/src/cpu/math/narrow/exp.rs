@@ -62,15 +62,21 @@ pub fn exp2<T: Narrow>(x: f32) -> f32 {
     if T::WIDE { power * power } else { power }
 }
 
-/// eˣ - 1.
+/// eˣ - 1, but 0 at -0; WIDE: for results up to the largest of f32.
 #[inline(always)]
-pub fn expm1<T: Narrow>(x: f32) -> f32 {
-    let (top, one, offset) = if T::WIDE { (88.8, 0.5, MAGIC_BIASED - 1.0) } else { (20.0, 1.0, MAGIC_BIASED) };
+pub(super) fn expm1_unsigned<const WIDE: bool>(x: f32) -> f32 {
+    let (top, one, offset) = if WIDE { (88.8, 0.5, MAGIC_BIASED - 1.0) } else { (20.0, 1.0, MAGIC_BIASED) };
     let within = at_least(at_most(x, top), -20.0);
     let t = within.mul_add(LOG2_E, offset);
     let r = (t - offset).mul_add(-LN_2, within);
     let reduced = horner(r, [f(0x3c08_918e), f(0x3d2b_7d22), f(0x3e2a_ac8e), f(0x3eff_ff58), 1.0]) * r;
     let scale = power_of_two(t);
     let value = scale.mul_add(reduced, scale - one);
-    (if T::WIDE { 2.0 * value } else { value }).copysign(x)
+    if WIDE { 2.0 * value } else { value }
+}
+
+/// eˣ - 1.
+#[inline(always)]
+pub fn expm1<T: Narrow>(x: f32) -> f32 {
+    (if T::WIDE { expm1_unsigned::<true>(x) } else { expm1_unsigned::<false>(x) }).copysign(x)
 }

@@ -11,22 +11,28 @@ mod common;
 mod erf;
 mod exp;
 mod hyperbolic;
+mod inverse_hyperbolic;
 mod inverse_trig;
 mod log;
 mod of_f32;
+mod plane;
 mod pow;
 mod root;
+mod softplus;
 mod trig;
 
-pub use activations::{elu, gelu, gelu_erf, sigmoid, silu};
+pub use activations::{celu, elu, gelu, gelu_erf, sigmoid, silu};
 pub use erf::erf;
 pub use exp::{exp, exp_down, exp2, expm1};
 pub use hyperbolic::{cosh, sinh, tanh};
+pub use inverse_hyperbolic::{acosh, asinh, atanh};
 pub use inverse_trig::{acos, asin, atan};
 pub use log::{log, log1p, log2};
-pub use of_f32::{acosh, asinh, atan2, atanh, celu, hard_sigmoid, hard_swish, hypot, mish, selu, softplus};
+pub use of_f32::{hard_sigmoid, hard_swish, selu};
+pub use plane::{atan2, hypot};
 pub use pow::pow;
 pub use root::{recip, rsqrt};
+pub use softplus::{mish, softplus};
 pub use trig::{cos, sin, tan};
 
 /// A type whose functions compute in f32 and round once.

@@ -17,7 +17,7 @@ ISOBIT_FN float atan2(float y, float x) {
     b = endless ? (b == f32::inf() ? 1.0f : 0.0f) : b;
     a = endless || a == 0.0f ? 1.0f : a;
     // Keeps sums finite and remainders normal.
-    float scale = a < 0x1p-64f ? 0x1p64f : a > 0x1p64f ? 0x1p-32f : 1.0f;
+    float scale = a < 0x1p60f ? 0x1p64f : 0x1p-32f;
     a = a * scale;
     b = b * scale;
     bool middle = b > a * 0x1.a8279ap-2f;
@@ -27,8 +27,10 @@ ISOBIT_FN float atan2(float y, float x) {
     float d = middle ? more : a;
     float n_low = middle ? b - (less + a) : 0.0f;
     float d_low = middle ? b - (more - a) : 0.0f;
-    float t = n / d;
-    float t_low = (fma(-t, d_low, fma(-t, d, n)) + n_low) * f32::recip_rough(d);
+    float w = f32::recip_rough(d);
+    float t = n * w;
+    t = fma(fma(-t, d, n), w, t);
+    float t_low = (fma(-t, d_low, fma(-t, d, n)) + n_low) * w;
     float z = t * t;
     float q = fma(0x1.9d6be6p-5f, z, -0x1.613e3ap-4f);
     q = fma(q, z, 0x1.c57adep-4f);

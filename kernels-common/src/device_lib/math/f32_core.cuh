@@ -21,9 +21,14 @@ ISOBIT_CONST float LN2_LO = 0x1.7f7d1cp-20f;
 ISOBIT_CONST float PIO2_HI = 0x1.921fb6p0f;
 ISOBIT_CONST float PIO2_LO = -0x1.777a5cp-25f;
 
-// Clamps that pass NaN through.
+// Clamps that pass NaN through; the limits are not zero.
+#if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)
+ISOBIT_FN float at_least(float x, float lo) { return __nvvm_fmax_nan_f(x, lo); }
+ISOBIT_FN float at_most(float x, float hi) { return __nvvm_fmin_nan_f(x, hi); }
+#else
 ISOBIT_FN float at_least(float x, float lo) { return x < lo ? lo : x; }
 ISOBIT_FN float at_most(float x, float hi) { return x > hi ? hi : x; }
+#endif
 
 // a + b and its rounding error.
 struct Pair {
@@ -33,6 +38,12 @@ ISOBIT_FN Pair two_sum(float a, float b) {
     float sum = a + b;
     float part = sum - a;
     return {sum, (a - (sum - part)) + (b - part)};
+}
+// The same for a positive sum of 1 or 2 and a positive b below 2^24: sum - a is exact, as a
+// multiple of the unit of the sum that is below it.
+ISOBIT_FN Pair one_sum(float a, float b) {
+    float sum = a + b;
+    return {sum, b - (sum - a)};
 }
 
 // 2^n for the rounded t = n + ROUNDER, -126 <= n + bias <= 127; bias is added to the exponent.

@@ -15,6 +15,12 @@ ISOBIT_FN Pair root_pair(float z, float z_low) {
     return {high, rest - (high - root)};
 }
 
+// The e of log_parts of a normal x, in the exponent field, and from that e itself and 2^-e, for e
+// up to 126.
+ISOBIT_FN u32 log_field(float x) { return (to_bits(x) - 0x3f2aaaabu) & 0xff800000u; }
+ISOBIT_FN float field_value(u32 field) { return (float)(i32)field * 0x1p-23f; }
+ISOBIT_FN float field_down(u32 field) { return from_bits(0x3f800000u - field); }
+
 // Above this, asinh and acosh are log(2 x) to the last bit.
 ISOBIT_CONST float LOG_TWICE = 0x1p12f;
 
@@ -32,14 +38,17 @@ ISOBIT_FN float asinh(float x) {
     float near = fma(a * square, q, a);
 
     bool big = a > f32::LOG_TWICE;
-    f32::Pair sum = f32::two_sum(1.0f, big ? 1.0f : square);
-    f32::Pair root = f32::root_pair(sum.high, sum.low + (big ? 0.0f : fma(a, a, -square)));
+    f32::Pair sum = f32::one_sum(1.0f, square);
+    f32::Pair root = f32::root_pair(sum.high, sum.low + fma(a, a, -square));
     float high = root.high + a;
     float low = ((root.high - high) + a) + root.low;
-    f32::Parts p = f32::log_parts(big ? a : high);
+    float v = big ? a : high;
+    u32 field = f32::log_field(v);
+    float e = f32::field_value(field);
     // The lower part on the scale of the mantissa.
-    float f_low = low * f32::scale_of(f32::ROUNDER - p.e);
-    f32::Pair r = f32::log_join_pair(big ? p.e + 1.0f : p.e, p.m - 1.0f, big ? 0.0f : f_low);
+    float f_low = low * f32::field_down(field);
+    float f = from_bits(to_bits(v) - field) - 1.0f;
+    f32::Pair r = f32::log_join_pair(big ? e + 1.0f : e, f, big ? 0.0f : f_low);
     float far = a < f32::inf() ? r.high + r.low : a;
     return copysign(a < 0.5f ? near : far, x);
 }
@@ -47,18 +56,23 @@ ISOBIT_FN float asinh(float x) {
 // log(1 + (t + sqrt(t (t + 2)))) with t = x - 1.
 ISOBIT_FN float acosh(float x) {
     bool big = x > f32::LOG_TWICE;
-    float t = big ? 1.0f : x - 1.0f;
-    float t_low = big ? 0.0f : x - (t + 1.0f);
-    f32::Pair s = f32::two_sum(2.0f, t);
+    float t = x - 1.0f;
+    float t_low = x - (t + 1.0f);
+    f32::Pair s = f32::one_sum(2.0f, t);
     float z = t * s.high;
     float z_low = fma(t, s.low, fma(t, s.high, -z)) + (2.0f * (t + 1.0f)) * t_low;
     f32::Pair root = f32::root_pair(z, z_low);
     float high = root.high + t;
     float low = ((root.high - high) + t) + (root.low + t_low);
-    f32::OnePlus near = f32::log_one_plus(high);
-    float near_low = fma(low, near.down, near.f_low);
-    f32::Parts p = f32::log_parts(big ? x : 1.0f);
-    f32::Pair r = f32::log_join_pair(big ? p.e + 1.0f : near.e, big ? p.m - 1.0f : near.f, big ? 0.0f : near_low);
+    // As log_one_plus, or the parts of x itself.
+    u32 field = f32::log_field(big ? x : 1.0f + high);
+    float e = f32::field_value(field);
+    float down = f32::field_down(field);
+    float scaled = from_bits(to_bits(big ? x : high) - field);
+    float offset = big ? -1.0f : down - 1.0f;
+    float f = scaled + offset;
+    float f_low = fma(low, down, scaled - (f - offset));
+    f32::Pair r = f32::log_join_pair(big ? e + 1.0f : e, f, big ? 0.0f : f_low);
     float y = x < f32::inf() ? r.high + r.low : x;
     return x < 1.0f ? f32::nan() : y;
 }

@@ -1,35 +1,53 @@
 // softplus and mish of f32, from exp(-|x|) in two parts. Recipes and bounds: docs/numerics/f32.md.
 #pragma once
-#include "device_lib/math/f32_activations.cuh"
-#include "device_lib/math/f32_exp.cuh"
+#include "device_lib/math/f32_core.cuh"
 #include "device_lib/math/f32_log.cuh"
 
 namespace isobit::math {
 namespace f32 {
 
-// exp(x) for x from -22 to 0.
-ISOBIT_FN Pair exp_pair(float x) {
-    float t = fma(x, LOG2_E, ROUNDER);
-    float n = t - ROUNDER;
+// Below this, log(1 + E) is E to 2^-32, as is mish's factor.
+ISOBIT_CONST float LOG1P_BELOW = -22.0f;
+
+// exp(x) for x from -120 to 0, times 2^64 if `deep`, so that nothing is subnormal.
+ISOBIT_FN Pair exp_pair(float x, bool deep) {
+    float t = fma(x, LOG2_E, ROUNDER + 127.0f);
+    float n = t - (ROUNDER + 127.0f);
     float high = fma(n, -LN2_HI, x);
     float low = n * -LN2_LO;
     float r = high + low;
-    float s = scale_of(t);
+    float s = from_bits((to_bits(t) << 23) + (deep ? 64u << 23 : 0u));
     float u = fma(s, high, s);
     float v = fma(s, fma(r * r, expm1_tail(r), low), fma(s, high, s - u));
     float sum = u + v;
     return {sum, (u - sum) + v};
 }
 
+// log1p_pair for x from exp(-22) to 1, where e is 0 or 1.
+ISOBIT_FN Pair log1p_pair_below(float x, float x_low) {
+    bool one = 1.0f + x >= 0x1.555556p0f;
+    float down = one ? 0.5f : 1.0f;
+    float offset = one ? -0.5f : 0.0f;
+    float scaled = x * down;
+    float f = scaled + offset;
+    float f_low = fma(x_low, down, scaled - (f - offset));
+    float e_high = one ? LN2_HI : 0.0f;
+    float u = e_high + f;
+    float error = (e_high - u) + f;
+    float weighted = fma(-f, fma(-f, f_low, f_low), f_low);
+    return {u, fma(f * f, log_tail(f), (one ? LN2_LO : 0.0f) + (weighted + error))};
+}
+
 } // namespace f32
 
 // max(x, 0) + log(1 + exp(-|x|))
 ISOBIT_FN float softplus(float x) {
-    f32::Pair power = f32::exp_pair(f32::at_least(-abs(x), -22.0f));
-    f32::Pair log = f32::log1p_pair(power.high, power.low);
+    bool deep = x < f32::LOG1P_BELOW;
+    f32::Pair power = f32::exp_pair(f32::at_least(-abs(x), -120.0f), deep);
+    f32::Pair log = f32::log1p_pair_below(power.high, power.low);
     f32::Pair sum = f32::two_sum(x < 0.0f ? 0.0f : x, log.high);
     float y = sum.high + (sum.low + log.low);
-    if (x < -22.0f) y = exp(x);
+    y = deep ? power.high * 0x1p-64f : y;
     return x > 22.0f ? x : y;
 }
 
@@ -37,14 +55,19 @@ ISOBIT_FN float softplus(float x) {
 // exp(-|x|).
 ISOBIT_FN float mish(float x) {
     bool below = x < 0.0f;
-    f32::Pair power = f32::exp_pair(f32::at_least(-abs(x), -22.0f));
+    bool deep = x < f32::LOG1P_BELOW;
+    x = f32::at_least(x, -120.0f);
+    f32::Pair power = f32::exp_pair(f32::at_least(-abs(x), -120.0f), deep);
+    // E beside 1 and 2.
+    float high = deep ? 0.0f : power.high;
+    float low = deep ? 0.0f : power.low;
     float one = below ? 2.0f : 1.0f;
-    float share = below ? power.high : 2.0f * power.high;
-    float share_low = below ? power.low : 2.0f * power.low;
-    f32::Pair n = f32::two_sum(one, share);
-    float n_low = n.low + share_low;
-    f32::Pair d = f32::two_sum(one, fma(share, power.high, 2.0f * power.high));
-    float d_low = fma(2.0f, power.low, d.low);
+    float times = below ? 1.0f : 2.0f;
+    float share = times * high;
+    f32::Pair n = f32::one_sum(one, share);
+    float n_low = fma(times, low, n.low);
+    f32::Pair d = f32::one_sum(one, fma(share, high, 2.0f * high));
+    float d_low = fma(2.0f, low, d.low);
     float w = f32::recip_rough(d.high);
     float q = n.high * w;
     q = fma(fma(-q, d.high, n.high), w, q);
@@ -52,10 +75,7 @@ ISOBIT_FN float mish(float x) {
     float g = power.high * q;
     float g_low = fma(power.high, q, -g) + fma(power.low, q, power.high * q_low);
     float y = copysign(fma(x, below ? g : q, x * (below ? g_low : q_low)), x);
-    if (x < -22.0f) {
-        float c = f32::at_least(x, -120.0f);
-        y = f32::logistic_far(c, f32::exponent(-c));
-    }
+    y = deep ? y * 0x1p-64f : y;
     return x > 22.0f ? x : y;
 }
 

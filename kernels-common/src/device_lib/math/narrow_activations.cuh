@@ -101,7 +101,8 @@ ISOBIT_FN float gelu_erf(float x) {
 
 template <typename T>
 ISOBIT_FN float elu(float x, float alpha) {
-    return x > 0.0f ? x : alpha * expm1<T>(x);
+    float value = alpha * expm1<T>(x);
+    return x > 0.0f ? x : value;
 }
 
 // The reciprocal of alpha, which is that of all elements of a thread, is scaled where it would

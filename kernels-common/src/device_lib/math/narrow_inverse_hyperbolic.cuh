@@ -5,8 +5,8 @@
 
 namespace isobit::narrow {
 
-// An estimate of 1/sqrt(z) from the bits, which is exact at 1: near 1, where asinh needs sqrt(z) - 1
-// with as many digits as sqrt(z), all corrections are then as small as that difference.
+// An estimate of 1/sqrt(z) from the bits, which is exact at 1: near 1, where asinh needs sqrt(z) -
+// 1 with as many digits as sqrt(z), all corrections are then as small as that difference.
 ISOBIT_FN float root_estimate(float z) { return from_bits(0x5f400000u - (to_bits(z) >> 1)); }
 
 // ((1 - e)^-1/2 - 1) / e for the errors e of the estimate, from -0.186 to 0.
@@ -14,8 +14,9 @@ ISOBIT_FN float root_tail(float e) {
     return horner(e, 0x1.7f650ep-3f, 0x1.336e7ap-2f, 0x1.7f4c32p-2f, 0x1.fffd36p-2f);
 }
 
-// log(1 + a + b), exact in relation to a small a + b. bf16 replaces a and b, if a is `far` (b is the
-// root that belongs to it), by a/8 each: the logarithm is that of a + a then, and the sum is finite.
+// log(1 + a + b), exact in relation to a small a + b. bf16 replaces a and b, if a is `far` (b is
+// the root that belongs to it), by a/8 each: the logarithm is that of a + a then, and the sum is
+// finite.
 template <typename T>
 ISOBIT_FN float log_of_sum(float a, float b, bool far) {
     float left_out = 0.0f;
@@ -70,8 +71,8 @@ ISOBIT_FN float acosh(float x) {
     return x < 1.0f ? infinity() - infinity() : value;
 }
 
-// log((1 + a) / (1 - a)) / 2 = (log 2^k) / 2 + atanh(s), where the quotient is 2^k (1 + s) / (1 - s)
-// and the difference of the bits of its sides tells k to within 0.6. For k = 0, s is a.
+// log((1 + a) / (1 - a)) / 2 = (log 2^k) / 2 + atanh(s), where the quotient is 2^k (1 + s) / (1 -
+// s) and the difference of the bits of its sides tells k to within 0.6. For k = 0, s is a.
 template <typename T>
 ISOBIT_FN float atanh(float x) {
     float a = abs(x);

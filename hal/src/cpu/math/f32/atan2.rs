@@ -22,8 +22,7 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     let b = if endless { beside } else { short };
     let a = if endless || long == 0.0 { 1.0 } else { long };
     // keep sums finite and remainders normal
-    let large = if a > const { hex("0x1p64") } { const { hex("0x1p-32") } } else { 1.0 };
-    let scale = if a < const { hex("0x1p-64") } { const { hex("0x1p64") } } else { large };
+    let scale = if a < const { hex("0x1p60") } { const { hex("0x1p64") } } else { const { hex("0x1p-32") } };
     let (a, b) = (a * scale, b * scale);
 
     // atan(b / a) is atan(t), or pi/4 + atan(t)
@@ -33,8 +32,10 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     let d = if middle { more } else { a };
     let n_low = if middle { b - (less + a) } else { 0.0 };
     let d_low = if middle { b - (more - a) } else { 0.0 };
-    let t = n / d;
-    let t_low = ((-t).mul_add(d_low, (-t).mul_add(d, n)) + n_low) * recip_rough(d);
+    let w = recip_rough(d);
+    let t = n * w;
+    let t = (-t).mul_add(d, n).mul_add(w, t);
+    let t_low = ((-t).mul_add(d_low, (-t).mul_add(d, n)) + n_low) * w;
     let z = t * t;
     let tail = (t * z).mul_add(poly(z, &Q), (-z).mul_add(t_low, t_low));
 

@@ -18,8 +18,8 @@ fn root_tail(e: f32) -> f32 {
     horner(e, [f(0x3e3f_b287), f(0x3e99_b73d), f(0x3ebf_a619), f(0x3eff_fe9b)])
 }
 
-/// Returns ln(1 + a + b) to the digits of a + b. If `far`, the 1 does not count, b equals a, and the
-/// eighth of both is used (a sum of two large bf16 could be infinite).
+/// Returns ln(1 + a + b) to the digits of a + b. If `far`, the 1 does not count, b equals a, and
+/// the eighth of both is used (a sum of two large bf16 could be infinite).
 #[inline(always)]
 fn log_of_sum<T: Narrow>(a: f32, b: f32, far: bool) -> f32 {
     let (sum, left_out) = match T::WIDE && far {

@@ -283,6 +283,16 @@ sizes! {
     /// The most ids of a tuple in one launch.
     TUPLES_IDS = Size::adjusted("tuples.ids", 8, 2);
 
+    /// The most units of a slice for each of which a gather looks at the slice's tuple again.
+    GATHER_ND_UNITS = Size::fixed("gather_nd.units", 4);
+
+    /// The most elements of one launch that combines in place: with the last block's overhang,
+    /// indices stay below 2^31.
+    IN_PLACE = Size::adjusted("in_place.elements", 1 << 30, 512);
+    /// Neighbouring lines that are combined in place at a time.
+    IN_PLACE_STRIP = Size::fixed("in_place.strip", 32);
+    /// The most bytes of a slice that are combined in place: what one memory access transfers.
+    SCATTER_SLICE = Size::fixed("scatter.slice", 32);
     /// The number of sources or destinations from which they cannot be sorted.
     SCATTER_SORTED = Size::adjusted("scatter.sorted", (1 << 31) - 1, 65_600);
     /// The most ranges of a line's destinations for which every range reads all ids of the line.

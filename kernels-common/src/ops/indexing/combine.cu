@@ -1,4 +1,5 @@
-// Scatters that combine elements: along lines, and from sorted sources.
+// Scatters that combine elements: along lines, from sorted sources, and in place.
+#include "ops/indexing/in_place.cuh"
 #include "ops/indexing/lines_combine.cuh"
 #include "ops/indexing/sorted_combine.cuh"
 
@@ -13,5 +14,12 @@
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL(256) NAME(T *dst, const T *src, const u32 *keys, const u32 *order, const Sorted s) {                 \
         sorted_combine<T, V, Combine##OP>(dst, src, keys, order, s);                                                   \
+    }                                                                                                                  \
+    }
+
+#define ISOBIT_IN_PLACE(NAME, T, I, OP)                                                                                \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(T *dst, const I *ids, const T *src, const Each g, u64 *flag) {                             \
+        in_place<T, I, Combine##OP>(dst, ids, src, g, flag);                                                           \
     }                                                                                                                  \
     }

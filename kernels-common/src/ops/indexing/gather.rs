@@ -11,27 +11,28 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Indexing, LaunchConfig, Layout, Op, Result, Src};
 use std::mem::offset_of;
 
-/// Elements per block of the kernel for any layout.
-const BLOCK_ELEMENTS: usize = 1024;
+/// Elements per block, and its threads; must match each.cuh.
+pub(super) const BLOCK_ELEMENTS: usize = 1024;
+pub(super) const BLOCK: u32 = 256;
 /// Threads of a block that holds a line; must match staged.cu.
 const STAGED_BLOCK: usize = 256;
 /// Ids per line from which holding the line is worthwhile.
 const STAGED_IDS: usize = 256;
 
-/// The layout of the kernels' `Gather`.
+/// The layout of the kernels' `Each`, for elements with their own ids, which are gathered or combined in place.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Gather {
-    index: Index<4>,
-    place: u64,
-    size: u64,
-    step: u64,
-    from_end: u64,
-    n: u32,
+pub(super) struct Each {
+    pub(super) index: Index<4>,
+    pub(super) place: u64,
+    pub(super) size: u64,
+    pub(super) step: u64,
+    pub(super) from_end: u64,
+    pub(super) n: u32,
 }
 
-const _: () = assert!(size_of::<Gather>() == 400);
-const _: () = assert!(offset_of!(Gather, place) == 360 && offset_of!(Gather, n) == 392);
+const _: () = assert!(size_of::<Each>() == 400);
+const _: () = assert!(offset_of!(Each, place) == 360 && offset_of!(Each, n) == 392);
 
 /// The layout of the kernels' `Staged`.
 #[repr(C)]
@@ -144,7 +145,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
         };
         split(&dims, sizes::GATHER.limit(count(&dims)), [0; 4], &mut |dims, offset| {
             let n = count(dims);
-            let parameters = Gather {
+            let parameters = Each {
                 index: Index::new(dims),
                 place: offset[3] as u64,
                 size: size as u64,
@@ -153,7 +154,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
                 n: n as u32,
             };
             let [dst, ids, src] = self.moved(offset, unit);
-            let launch = Launch::linear(key, n.div_ceil(BLOCK_ELEMENTS) as u32, 256);
+            let launch = Launch::linear(key, n.div_ceil(BLOCK_ELEMENTS) as u32, BLOCK);
             // SAFETY: this is a part of the walk, for which the caller promises that every element
             // is allocated in destination and ids, and in the source at each of the `size`
             // positions, `step` apart.

@@ -36,6 +36,13 @@ pub const SORTED_COMBINE_PACKS: u8 = 12;
 /// Turns tuples of ids into positions.
 pub const TUPLES: u8 = 13;
 
+/// Combines elements where they are, in any order.
+pub const IN_PLACE: u8 = 14;
+/// One tuple of ids per element, or per unit of a slice.
+pub const GATHER_ND: u8 = 15;
+/// Same as [`GATHER_ND`], in units of 16 bytes (under the key of the 8-byte dtype).
+pub const GATHER_ND_16: u8 = 16;
+
 /// The dtypes of ids.
 pub const IDS: [DType; 4] = [DType::U8, DType::U32, DType::I32, DType::I64];
 
@@ -70,6 +77,19 @@ pub fn sorted_combine(op: ScatterOp, values: DType, variant: u8) -> Key {
     Key::new(Family::Indexing, op.index(), &[combined_values(op, values)], variant)
 }
 
+/// Returns the key of the kernel that combines elements in place; `None` unless the order of the
+/// sources has no influence. Products, and sums of small integers, have no atomics: in a loop of
+/// compare-and-swaps, every one of many sources of a destination would try again after any other.
+/// Of minima and maxima of small elements, most sources change nothing.
+pub fn in_place(op: ScatterOp, values: DType, ids: DType) -> Option<Key> {
+    let exists = match op {
+        ScatterOp::Amin | ScatterOp::Amax => true,
+        ScatterOp::Add => !values.is_float() && values.size_in_bytes() >= 4,
+        _ => false,
+    };
+    exists.then(|| Key::new(Family::Indexing, op.index(), &[combined_values(op, values), ids], IN_PLACE))
+}
+
 /// Returns the key of a kernel for values and ids.
 pub const fn with_ids(variant: u8, values: DType, ids: DType) -> Key {
     Key::new(Family::Indexing, 0, &[values, ids], variant)
@@ -100,9 +120,15 @@ pub fn add(modules: &mut Vec<Module>) {
             ] {
                 module.kernel(with_ids(variant, dtype, ids), format!("{name}_{ty}_{ids}"), line, &[ty, ids.as_str()]);
             }
+            let (key, symbol) = (with_ids(GATHER_ND, dtype, ids), format!("gather_nd_{ty}_{ids}"));
+            gather.kernel(key, symbol, "ISOBIT_GATHER_ND", &[ty, ids.as_str()]);
         }
-        let key = with_ids(GATHER_16, DType::I64, ids);
-        gather.kernel(key, format!("gather_16_{ids}"), "ISOBIT_GATHER", &[UNIT_16, ids.as_str()]);
+        for (variant, name, line) in
+            [(GATHER_16, "gather_16", "ISOBIT_GATHER"), (GATHER_ND_16, "gather_nd_16", "ISOBIT_GATHER_ND")]
+        {
+            let key = with_ids(variant, DType::I64, ids);
+            gather.kernel(key, format!("{name}_{ids}"), line, &[UNIT_16, ids.as_str()]);
+        }
         modules.extend([gather, staged, set]);
     }
     for dtype in combined() {
@@ -146,6 +172,10 @@ fn combining(module: &mut Module, op: ScatterOp, dtype: DType) {
         let symbol = format!("scatter_{op}_{dtype}_{ids}");
         let arguments = [dtype.as_str(), ids.as_str(), &name];
         module.kernel(lines_combine(op, dtype, ids), symbol, "ISOBIT_LINES_COMBINE", &arguments);
+        if let Some(key) = in_place(op, dtype, ids) {
+            let symbol = format!("in_place_{op}_{dtype}_{ids}");
+            module.kernel(key, symbol, "ISOBIT_IN_PLACE", &arguments);
+        }
     }
     let pack = (16 / dtype.size_in_bytes()).to_string();
     for (variant, pack) in [(SORTED_COMBINE, "1"), (SORTED_COMBINE_PACKS, &pack)] {

@@ -108,16 +108,6 @@ ISOBIT_FN void combine_step(C *values, Step<C> &step, Turn &turn, bool present, 
     turn.masks = turn.masks == 2 ? 0 : turn.masks + 1;
 }
 
-// Rounds a value for the destination. A NaN that was there before keeps its bits, which the compute
-// type may have changed, because possibly nothing was combined with it.
-template <typename T>
-ISOBIT_FN T rounded(compute_t<T> value, const T &before) {
-    if constexpr (is_narrow<T>)
-        if (is_nan(value) && is_nan(to_compute(before)))
-            return before;
-    return from_compute<T>(value);
-}
-
 template <typename T>
 ISOBIT_CONST u32 LINE_PACK = 16 / sizeof(T) < 8 ? 16 / sizeof(T) : 8;
 

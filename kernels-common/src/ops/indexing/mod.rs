@@ -3,13 +3,16 @@
 //!
 //! Gathering has a kernel for any layout, and one that holds a line of the source in shared memory.
 //! Scattering works along lines, which share no destination, in shared memory if the destinations
-//! of a line fit. If they do not fit, lines whose elements lie far apart are first copied to rows.
-//! If rows do not fit either, or if whole slices share an id, the sources are first sorted by
-//! destination. Every path processes sources with the same destination in their own order, so all
-//! paths give the same bits. Tuples of ids become positions in the flattened dimensions that they
-//! index, for the same kernels.
+//! of a line fit. If they do not fit, combinations whose order does not show are made in place, by
+//! atomics. For others, lines whose elements lie far apart are first copied to rows. If rows do not
+//! fit either, or if whole slices share an id, the sources are first sorted by destination. All
+//! these process sources with the same destination in their own order, so all paths give the same
+//! bits. Tuples of ids become positions in the flattened dimensions that they index, for the same
+//! kernels, unless a gather takes them itself.
 
 mod gather;
+mod gather_nd;
+mod in_place;
 mod lines;
 mod radix_sort;
 mod scatter;
@@ -48,6 +51,10 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
         None => {
             keys.extend(units().map(|unit| with_ids(GATHER, unit, ids)));
             keys.extend([with_ids(GATHER_16, DType::I64, ids), with_ids(STAGED, carrier(size), ids)]);
+            if has_tuples {
+                keys.extend(units().map(|unit| with_ids(GATHER_ND, unit, given)));
+                keys.push(with_ids(GATHER_ND_16, DType::I64, given));
+            }
             return keys;
         }
         Some(ScatterOp::Set) => {
@@ -57,6 +64,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
         Some(combine) => {
             keys.extend([SORTED_COMBINE, SORTED_COMBINE_PACKS].map(|variant| sorted_combine(combine, values, variant)));
             keys.push(lines_combine(combine, values, ids));
+            keys.extend(in_place(combine, values, ids));
         }
     }
     keys.extend([of_sort(KEYS, &[ids]), of_sort(COUNT, &[]), of_sort(SCAN, &[]), of_sort(PLACE, &[])]);
@@ -71,7 +79,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
 ) -> Result<()> {
     let Some(combine) = op.scatter_op() else {
         return match op {
-            Op::GatherNd(p) => tuples::gather(op, p.batch_dims, srcs, dst, dst_layout),
+            Op::GatherNd(p) => gather_nd::gather(op, p.batch_dims, srcs, dst, dst_layout),
             _ => gather::take(op, srcs, dst, dst_layout),
         };
     };

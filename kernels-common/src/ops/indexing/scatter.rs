@@ -1,9 +1,10 @@
 //! Sets elements at positions, or combines others with them: chooses the kernels.
 
+use super::in_place::has_whole_words;
 use super::{from_end, id_strides, in_order, tuples};
 use crate::launch::index::{Dim, IndexDims, count};
 use crate::launch::sizes;
-use crate::manifest::instances::indexing::combined_ids;
+use crate::manifest::instances::indexing::{combined_ids, in_place};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -30,6 +31,8 @@ pub(super) struct Scatter<'a, R: GpuRuntime> {
     pub(super) size: usize,
     /// The number of destinations per line if negative ids count from the end, else 0.
     pub(super) from_end: usize,
+    /// Whether the words that hold the destination's elements hold nothing else.
+    pub(super) whole_words: bool,
     pub(super) flag: DevicePtr,
 }
 
@@ -87,6 +90,7 @@ pub(super) fn scatter<R: GpuRuntime>(
         n: src_layout.dims()[dim],
         size,
         from_end,
+        whole_words: has_whole_words(dst, dst_layout),
         flag: flag.ptr(),
         dst,
     };
@@ -104,9 +108,20 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         others.retain(|d| d.size != 1);
         let nearest = others.iter().all(|d| d.stride[0] >= self.along[0]);
         let (slice, lines): (IndexDims<4>, IndexDims<4>) = others.iter().copied().partition(|d| d.stride[1] == 0);
+        let in_place = in_place(self.combine, self.dst.dtype(), self.ids).filter(|_| self.whole_words);
+        let has_slices = !slice.is_empty() && !nearest;
+        let bytes = count(&slice).saturating_mul(self.dst.dtype().size_in_bytes());
+        if let Some(key) = in_place
+            && has_slices
+            && !sizes::SCATTER_SLICE.is_exceeded(bytes)
+        {
+            // SAFETY: the caller promises that every element of the lines is allocated, and no
+            // element of the destination occurs twice.
+            return unsafe { self.in_place(key, others, nearest) };
+        }
         // The number of destinations is a key too.
         let can_sort = !sizes::SCATTER_SORTED.is_exceeded(self.n.max(self.size + 1));
-        if can_sort && !slice.is_empty() && !nearest {
+        if can_sort && has_slices {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
             // element of the destination occurs twice.
             return unsafe { self.sorted(&in_order(lines), slice) };
@@ -117,12 +132,20 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             || sizes::SCATTER_ENOUGH.is_reached_or(strips.blocks(), multiprocessors);
         let most = self.n.max(SHORT / SPARSE);
         let dense = sizes::SCATTER_SPARSE.limit_or(self.size / SPARSE, most) >= self.size / SPARSE;
-        if !can_sort || (enough && dense && !sizes::SCATTER_RANGES.is_exceeded(strips.ranges())) {
+        let is_quick = enough && dense && !sizes::SCATTER_RANGES.is_exceeded(strips.ranges());
+        if let Some(key) = in_place
+            && !is_quick
+        {
+            // SAFETY: the caller promises that every element of the lines is allocated, and no
+            // element of the destination occurs twice.
+            return unsafe { self.in_place(key, others, nearest) };
+        }
+        if !can_sort || is_quick {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
             // element of the destination occurs twice.
             return unsafe { self.along_lines(strips) };
         }
-        if can_sort && dense && self.size > 0 && slice.is_empty() && !nearest {
+        if dense && self.size > 0 && slice.is_empty() && !nearest {
             let turned = self.turned(&others);
             if !sizes::SCATTER_RANGES.is_exceeded(turned.ranges()) {
                 // SAFETY: the caller promises that every element of the lines is allocated, and no

@@ -52,7 +52,7 @@ ISOBIT_FN void sorted_combine(T *dst, const T *src, const u32 *keys, const u32 *
     Pack<V, T> after;
 #pragma unroll
     for (int v = 0; v < V; v++)
-        after.v[v] = from_compute<T>(value[v]);
+        after.v[v] = rounded(value[v], before.v[v]);
     store<V>(dst, after);
 }
 

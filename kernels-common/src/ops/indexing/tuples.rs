@@ -5,7 +5,7 @@
 //! Ids along one dimension are tuples of one id. So this also makes i64 of ids for kernels that
 //! take no others.
 
-use super::gather::Operands;
+use super::in_place::has_whole_words;
 use super::scatter::Scatter;
 use crate::args;
 use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
@@ -17,14 +17,14 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Result, ScatterOp, Src};
 use std::mem::offset_of;
 
-/// Threads per block, and ids of a tuple in one launch; must match tuples.cu.
-const BLOCK: usize = 256;
+/// Threads per block, and ids of a tuple in one launch; must match tuples.cuh.
+pub(super) const BLOCK: usize = 256;
 const IDS: usize = 8;
 
 /// The layout of the kernels' `Tuples`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Tuples {
+pub(super) struct Tuples {
     tuples: Index<4>,
     place: u64,
     start: u64,
@@ -33,30 +33,33 @@ struct Tuples {
     size: [u64; IDS],
     along: [u64; IDS],
     ids: u32,
-    n: u32,
+    pub(super) n: u32,
     negative: u32,
     resumes: u32,
+    /// Whether the kernel that gathers loads ids in pairs.
+    pub(super) pairs: u32,
 }
 
-const _: () = assert!(size_of::<Tuples>() == 536);
+const _: () = assert!(size_of::<Tuples>() == 544);
 const _: () = assert!(offset_of!(Tuples, place) == 360 && offset_of!(Tuples, size) == 392);
 const _: () = assert!(offset_of!(Tuples, along) == 456 && offset_of!(Tuples, ids) == 520);
+const _: () = assert!(offset_of!(Tuples, pairs) == 536);
 
 /// A tensor of ids whose last dimension holds tuples.
-struct Ids<'a, R: GpuRuntime> {
-    op: &'a Op,
-    storage: &'a GpuStorage<R>,
-    layout: &'a Layout,
+pub(super) struct Ids<'a, R: GpuRuntime> {
+    pub(super) op: &'a Op,
+    pub(super) storage: &'a GpuStorage<R>,
+    pub(super) layout: &'a Layout,
     /// The strides of the places of the ids in row-major order.
-    places: Dims,
-    flag: DevicePtr,
+    pub(super) places: Dims,
+    pub(super) flag: DevicePtr,
 }
 
 impl<R: GpuRuntime> Ids<'_, R> {
     /// Returns the position of each tuple in the flattened dimensions `shared` and `sizes`: tuple
     /// by tuple in row-major order, with i64::MAX for padding. The first dimensions of the ids are
     /// those that the tensor shares.
-    fn positions(&self, shared: &[usize], sizes: &[usize]) -> Result<GpuStorage<R>> {
+    pub(super) fn positions(&self, shared: &[usize], sizes: &[usize]) -> Result<GpuStorage<R>> {
         let (last, dtype) = (self.layout.dims().len() - 1, self.storage.dtype());
         let (dims, places) = (&self.layout.dims()[..last], &self.places);
         let to = Layout::contiguous(dims);
@@ -76,22 +79,10 @@ impl<R: GpuRuntime> Ids<'_, R> {
         // Tuples of no ids have a position too.
         for from in (0..sizes.len().max(1)).step_by(at_once) {
             let ids = (sizes.len() - from).min(at_once);
-            let of = |values: &[usize]| std::array::from_fn(|k| if k < ids { values[from + k] as u64 } else { 0 });
             split(&walk, sizes::TUPLES.limit(count(&walk)), [0; 4], &mut |walk, offset| {
-                let n = count(walk);
-                let parameters = Tuples {
-                    tuples: Index::new(walk),
-                    place: (offset[1] + from * places[last]) as u64,
-                    start: offset[2] as u64,
-                    step: self.layout.stride()[last] as u64,
-                    place_step: places[last] as u64,
-                    size: of(sizes),
-                    along: of(along),
-                    ids: ids as u32,
-                    n: n as u32,
-                    negative: u32::from(self.op.has_negative_ids()),
-                    resumes: u32::from(from > 0),
-                };
+                let these = from..from + ids;
+                let parameters = self.parameters(walk, offset, from, &sizes[these.clone()], &along[these]);
+                let n = parameters.n as usize;
                 let ids = DevicePtr(first.at(dtype, offset[0] + from * self.layout.stride()[last]).0);
                 let to = positions.ptr().at(DType::I64, offset[3]);
                 let launch = Launch::linear(of_sort(TUPLES, &[dtype]), n.div_ceil(BLOCK) as u32, BLOCK as u32);
@@ -101,6 +92,34 @@ impl<R: GpuRuntime> Ids<'_, R> {
             })?;
         }
         Ok(positions)
+    }
+
+    /// Returns the parameters of a launch over a part of a walk, for the ids of each tuple from
+    /// number `from` on whose dimensions have these sizes and steps.
+    pub(super) fn parameters(
+        &self,
+        walk: &[Dim<4>],
+        offset: [usize; 4],
+        from: usize,
+        sizes: &[usize],
+        along: &[usize],
+    ) -> Tuples {
+        let (last, places) = (self.layout.dims().len() - 1, &self.places);
+        let of = |values: &[usize]| std::array::from_fn(|k| values.get(k).copied().unwrap_or(0) as u64);
+        Tuples {
+            tuples: Index::new(walk),
+            place: (offset[1] + from * places[last]) as u64,
+            start: offset[2] as u64,
+            step: self.layout.stride()[last] as u64,
+            place_step: places[last] as u64,
+            size: of(sizes),
+            along: of(along),
+            ids: sizes.len() as u32,
+            n: count(walk) as u32,
+            negative: u32::from(self.op.has_negative_ids()),
+            resumes: u32::from(from > 0),
+            pairs: 0,
+        }
     }
 }
 
@@ -129,69 +148,17 @@ pub(super) fn widened<R: GpuRuntime>(
 }
 
 /// Returns a shape whose first dimensions are one.
-fn flattened(shape: &[usize], first: usize) -> Dims {
+pub(super) fn flattened(shape: &[usize], first: usize) -> Dims {
     let mut flat = Dims::from_elem(shape[..first].iter().product(), 1);
     flat.extend_from_slice(&shape[first..]);
     flat
 }
 
 /// Copies a tensor to contiguous memory.
-fn contiguous<R: GpuRuntime>(storage: &GpuStorage<R>, layout: &Layout) -> Result<GpuStorage<R>> {
+pub(super) fn contiguous<R: GpuRuntime>(storage: &GpuStorage<R>, layout: &Layout) -> Result<GpuStorage<R>> {
     let mut copied = storage.device().alloc(layout.elem_count(), storage.dtype())?;
     copy::apply_into(&Op::Copy, &[Src::Storage(storage, layout)], &mut copied, &Layout::contiguous(layout.dims()))?;
     Ok(copied)
-}
-
-/// Runs `gather_nd`.
-pub(super) fn gather<R: GpuRuntime>(
-    op: &Op,
-    batch_dims: usize,
-    srcs: &[Src<'_, GpuStorage<R>>],
-    dst: &mut GpuStorage<R>,
-    dst_layout: &Layout,
-) -> Result<()> {
-    let ((src, src_layout), (ids, ids_layout)) = (stored(srcs, 0), stored(srcs, 1));
-    if dst_layout.elem_count() == 0 {
-        return Ok(());
-    }
-    let tuples = ids_layout.dims().len() - 1;
-    let indexed = batch_dims + ids_layout.dims()[tuples];
-    let flag = dst.device().index_faults(op, [ids_layout.dims(), src_layout.dims()])?;
-    let (shared, sizes) = src_layout.dims()[..indexed].split_at(batch_dims);
-    let ids = Ids { op, storage: ids, layout: ids_layout, places: places(ids_layout), flag: flag.ptr() };
-    let positions = ids.positions(shared, sizes)?;
-    let flat = flattened(src_layout.dims(), indexed);
-    let copied;
-    let (src, src_layout) = match src_layout.reshape(flat.clone()) {
-        Ok(layout) => (src, layout),
-        Err(_) => {
-            copied = contiguous(src, src_layout)?;
-            (&copied, Layout::contiguous(flat))
-        }
-    };
-    let of_tuples = Layout::contiguous(&dst_layout.dims()[..tuples]);
-    let dim_of = |d: usize| {
-        let (id, from) = match d.checked_sub(tuples) {
-            None => (of_tuples.stride()[d], 0),
-            Some(of_slice) => (0, src_layout.stride()[1 + of_slice]),
-        };
-        Dim { size: dst_layout.dims()[d], stride: [dst_layout.stride()[d], id, from, 0] }
-    };
-    let operands = Operands {
-        at: [
-            dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
-            positions.ptr(),
-            src.ptr().at(src.dtype(), src_layout.start_offset()),
-        ],
-        dst,
-        ids: DType::I64,
-        from_end: 0,
-        flag: flag.ptr(),
-    };
-    let (size, step) = (src_layout.dims()[0], src_layout.stride()[0]);
-    // SAFETY: the layouts were validated against their buffers, or are those of a copy, and every
-    // position is one of the source or padding.
-    unsafe { operands.any(size, step, (0..dst_layout.dims().len()).map(dim_of).collect()) }
 }
 
 /// Runs `scatter_nd`, into a destination that already holds the first operand's elements.
@@ -239,6 +206,7 @@ pub(super) fn scatter<R: GpuRuntime>(
         n: from.dims()[0],
         size: to.dims()[0],
         from_end: 0,
+        whole_words: has_whole_words(dst, dst_layout),
         flag: flag.ptr(),
         dst,
     };

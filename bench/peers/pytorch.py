@@ -98,7 +98,9 @@ def multiplied_bytes(dtype):
     for m, n, k in [(4096, 4096, 4096), (8192, 8192, 8192), (512, 512, 512), (64, 4096, 4096)]:
         a = torch.randint(-128, 128, (m, k), device="cuda", dtype=dtype)
         b = torch.randint(-128, 128, (n, k), device="cuda", dtype=dtype).t()
-        yield "matmul_integer", f"{m}x{n}x{k}", lambda a=a, b=b: torch._int_mm(a, b)
+        rows = b.contiguous()
+        yield "matmul_integer", f"{m}x{n}x{k}", lambda a=a, rows=rows: torch._int_mm(a, rows)
+        yield "matmul_integer", f"{m}x{n}x{k}^T", lambda a=a, b=b: torch._int_mm(a, b)
 
 
 def laid_out(dtype):

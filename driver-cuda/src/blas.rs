@@ -92,11 +92,12 @@ impl Blas {
     /// # Safety
     /// See `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        let (data, compute) = match problem.dtype {
-            DType::F16 => (DataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),
-            DType::BF16 => (DataType::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),
-            DType::F32 => (DataType::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F),
-            DType::F64 => (DataType::CUDA_R_64F, Compute::CUBLAS_COMPUTE_64F),
+        let (data, of_c, compute) = match problem.dtype {
+            DType::F16 => (DataType::CUDA_R_16F, DataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),
+            DType::BF16 => (DataType::CUDA_R_16BF, DataType::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),
+            DType::F32 => (DataType::CUDA_R_32F, DataType::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F),
+            DType::F64 => (DataType::CUDA_R_64F, DataType::CUDA_R_64F, Compute::CUBLAS_COMPUTE_64F),
+            DType::I8 => (DataType::CUDA_R_8I, DataType::CUDA_R_32I, Compute::CUBLAS_COMPUTE_32I),
             other => return Ok(Vendor::Declined(format!("cuBLAS is not used for {other}"))),
         };
         let call = match BlasGemm::of(problem) {
@@ -137,7 +138,7 @@ impl Blas {
                 call.b.batch_stride,
                 zero,
                 call.c.ptr.cast_mut(),
-                data,
+                of_c,
                 call.c.leading,
                 call.c.batch_stride,
                 call.batch,
@@ -145,8 +146,11 @@ impl Blas {
                 sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
             )
         };
-        check(status, "multiplying matrices")?;
-        Ok(Vendor::Done)
+        match (status, check(status, "multiplying matrices")) {
+            // cuBLAS does not list which layouts of integers it has a kernel for.
+            (Status::CUBLAS_STATUS_NOT_SUPPORTED, Err(why)) => Ok(Vendor::Declined(why.message().to_string())),
+            (_, outcome) => outcome.map(|()| Vendor::Done),
+        }
     }
 }
 

@@ -33,6 +33,10 @@ impl VendorRuntime for CudaRuntime {
         self.libraries().blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
     }
 
+    fn has_gemm_handle(&self, stream: &CudaStream) -> bool {
+        self.libraries().blas.has(self, stream)
+    }
+
     unsafe fn conv(&self, stream: &CudaStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         // SAFETY: the caller promises that the elements are allocated and that the result
         // overlaps nothing.

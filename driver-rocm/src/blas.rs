@@ -95,11 +95,12 @@ impl Blas {
     /// # Safety
     /// See `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        let (data, compute) = match problem.dtype {
-            DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f32_r),
-            DType::BF16 => (rocblas_datatype_bf16_r, rocblas_datatype_f32_r),
-            DType::F32 => (rocblas_datatype_f32_r, rocblas_datatype_f32_r),
-            DType::F64 => (rocblas_datatype_f64_r, rocblas_datatype_f64_r),
+        let (data, of_c, compute) = match problem.dtype {
+            DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f16_r, rocblas_datatype_f32_r),
+            DType::BF16 => (rocblas_datatype_bf16_r, rocblas_datatype_bf16_r, rocblas_datatype_f32_r),
+            DType::F32 => (rocblas_datatype_f32_r, rocblas_datatype_f32_r, rocblas_datatype_f32_r),
+            DType::F64 => (rocblas_datatype_f64_r, rocblas_datatype_f64_r, rocblas_datatype_f64_r),
+            DType::I8 => (rocblas_datatype_i8_r, rocblas_datatype_i32_r, rocblas_datatype_i32_r),
             other => return Ok(Vendor::Declined(format!("rocBLAS is not used for {other}"))),
         };
         let call = match BlasGemm::of(problem) {
@@ -141,11 +142,11 @@ impl Blas {
                 call.b.batch_stride,
                 zero,
                 call.c.ptr,
-                data,
+                of_c,
                 call.c.leading,
                 call.c.batch_stride,
                 call.c.ptr.cast_mut(),
-                data,
+                of_c,
                 call.c.leading,
                 call.c.batch_stride,
                 call.batch,

@@ -1,6 +1,8 @@
-//! MIOpen and rocRAND through the driver: tests that hold for the libraries of any vendor, on a
-//! card, or on simulated ones.
+//! rocBLAS, MIOpen and rocRAND through the driver: tests that hold for the libraries of any vendor,
+//! on a card, or on simulated ones.
 
+#[path = "../../kernels-common/tests/driver/byte_products.rs"]
+mod byte_products;
 mod simulated;
 #[path = "../../kernels-common/tests/driver/vendor.rs"]
 mod vendor;

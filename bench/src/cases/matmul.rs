@@ -1,6 +1,6 @@
 //! Matrix products: the vendor's library, and with its time as their floor the portable kernel,
 //! block products, those whose right operand was packed before, and those of wide elements; of
-//! integers and bytes, which no library here computes.
+//! integers, of which the library takes signed bytes alone.
 
 use super::Rows;
 use crate::row::Row;
@@ -88,17 +88,27 @@ fn of_integers<R: GpuRuntime>(rows: &mut Rows<'_, R>, op: &Op, dtype: DType) -> 
         return Ok(());
     }
     let bench = rows.bench;
-    for [batch, m, n, k] in SIZES {
-        let layouts = [[batch, m, k], [batch, k, n]].map(Layout::contiguous);
+    let is_bytes = dtype.size_in_bytes() == 1;
+    for ([batch, m, n, k], transposed) in SIZES.into_iter().flat_map(|size| [(size, false), (size, true)]) {
+        if transposed && !is_bytes {
+            continue;
+        }
+        let rhs = if transposed {
+            Layout::contiguous([batch, n, k]).transpose(1, 2)?
+        } else {
+            Layout::contiguous([batch, k, n])
+        };
+        let layouts = [Layout::contiguous([batch, m, k]), rhs];
         let lines = [m, n].map(Layout::contiguous);
         let operands: Vec<_> = layouts.iter().chain(&lines).take(op.inputs()).collect();
         let stored = operands.iter().map(|l| bench.random(l.elem_count(), dtype)).collect::<Result<Vec<_>>>()?;
         let inputs: Vec<_> = stored.iter().zip(&operands).map(|(s, l)| Src::Storage(s, l)).collect();
         let out = Layout::contiguous([batch, m, n]);
-        let to = if dtype.size_in_bytes() == 1 { DType::I32 } else { dtype };
+        let to = if is_bytes { DType::I32 } else { dtype };
         let mut c = bench.output(out.elem_count(), to)?;
         let us = bench.time(|| BackendStorage::apply_into(op, &inputs, &mut c, &out))?;
-        let work = if batch == 1 { format!("{m}x{n}x{k}") } else { format!("{batch}x{m}x{n}x{k}") };
+        let of_batch = if batch == 1 { String::new() } else { format!("{batch}x") };
+        let work = format!("{of_batch}{m}x{n}x{k}{}", if transposed { "^T" } else { "" });
         rows.push(Row { flops: Some(2.0 * (batch * m * n * k) as f64), ..Row::new(op.name(), dtype, &work, us) });
     }
     Ok(())

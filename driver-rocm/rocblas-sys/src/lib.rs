@@ -51,6 +51,8 @@ hip_sys::constants! { rocblas_datatype:
     rocblas_datatype_f16_r = 150, "IEEE binary16.";
     rocblas_datatype_f32_r = 151, "IEEE binary32.";
     rocblas_datatype_f64_r = 152, "IEEE binary64.";
+    rocblas_datatype_i8_r = 160, "8-bit integers.";
+    rocblas_datatype_i32_r = 162, "32-bit integers.";
     rocblas_datatype_bf16_r = 168, "bfloat16.";
 }
 

@@ -183,6 +183,8 @@ sizes! {
 
     /// Rows and columns from which tiles are used.
     MATMUL_TILE_FROM = Size::fixed("matmul.tile_from", 16);
+    /// The same for products of bytes.
+    MATMUL_BYTES_TILE_FROM = Size::fixed("matmul.bytes_tile_from", 2);
     /// Rows from which the kernel for thin products takes four at a time.
     MATMUL_THIN_ROWS = Size::fixed("matmul.thin_rows", 2);
     /// Rows and columns from which block products cut integers into digits.

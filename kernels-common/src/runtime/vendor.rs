@@ -19,7 +19,8 @@ pub struct Matrix {
 /// A batched matrix product `c = a b` by a vendor library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gemm {
-    /// The dtype of all three operands.
+    /// The dtype of `a` and `b`. That of `c` is the same; for i8, whose sums never exceed i32, it
+    /// is i32.
     pub dtype: DType,
     /// The number of matrices in the batch; at least 1.
     pub batch: usize,
@@ -204,6 +205,12 @@ pub trait VendorRuntime: StreamRuntime {
     /// missing library, is not an error: the result is `Declined`.
     unsafe fn gemm(&self, _stream: &Self::Stream, _problem: &Gemm, _scratch: &mut Scratch<'_>) -> Result<Vendor> {
         Ok(Vendor::Declined("this driver has no vendor library for matrix products".into()))
+    }
+
+    /// Whether the library for matrix products has been used on the stream, so that a product can be
+    /// captured there.
+    fn has_gemm_handle(&self, _stream: &Self::Stream) -> bool {
+        false
     }
 
     /// Enqueues a convolution by the vendor's library, with workspaces from `scratch`.

@@ -41,7 +41,9 @@ pub struct BlasGemm {
 pub fn one_and_zero(dtype: DType) -> [*const c_void; 2] {
     static IN_F32: [f32; 2] = [1.0, 0.0];
     static IN_F64: [f64; 2] = [1.0, 0.0];
+    static IN_I32: [i32; 2] = [1, 0];
     match dtype {
+        DType::I8 => IN_I32.each_ref().map(|x| std::ptr::from_ref(x).cast()),
         DType::F64 => IN_F64.each_ref().map(|x| std::ptr::from_ref(x).cast()),
         _ => IN_F32.each_ref().map(|x| std::ptr::from_ref(x).cast()),
     }
@@ -56,9 +58,13 @@ impl BlasGemm {
     /// Returns a human-readable reason if the library does not support the product.
     pub fn of(p: &Gemm) -> Result<Self, &'static str> {
         // A row-major product is the column-major product of the transposes in reverse order.
-        Self::column_major(p, p.m, p.n, [p.a, p.b, p.c])
+        let call = Self::column_major(p, p.m, p.n, [p.a, p.b, p.c])
             .or_else(|| Self::column_major(p, p.n, p.m, [transposed(p.b), transposed(p.a), transposed(p.c)]))
-            .ok_or("does not support operands with two strides above 1, or sizes above 2^31")
+            .ok_or("does not support operands with two strides above 1, or sizes above 2^31")?;
+        if p.dtype == DType::I8 && ![call.a, call.b].iter().all(BlasOperand::is_of_words) {
+            return Err("reads bytes four at a time, so lines of i8 must begin at multiples of four bytes");
+        }
+        Ok(call)
     }
 
     fn column_major(p: &Gemm, m: usize, n: usize, [a, b, c]: [Matrix; 3]) -> Option<Self> {
@@ -85,6 +91,10 @@ impl BlasOperand {
             leading: i32::try_from(leading).ok()?,
             batch_stride: i64::try_from(x.batch_stride).ok()?,
         })
+    }
+
+    fn is_of_words(&self) -> bool {
+        self.ptr.addr().is_multiple_of(4) && self.leading % 4 == 0 && self.batch_stride % 4 == 0
     }
 }
 
@@ -154,5 +164,20 @@ mod tests {
         assert!(BlasGemm::of(&Gemm { a: matrix(1, 0, 1, 0), ..problem }).is_err(), "rows that repeat");
         assert!(BlasGemm::of(&Gemm { k: 1 << 31, ..problem }).is_err(), "too large");
         assert!(BlasGemm::of(&Gemm { batch: 1 << 31, ..problem }).is_err(), "too many");
+    }
+
+    #[test]
+    fn lines_of_bytes_begin_at_words() {
+        let (a, b, c) = (matrix(4, 8, 1, 24), matrix(8, 1, 12, 48), matrix(1, 5, 1, 15));
+        let problem = Gemm { dtype: DType::I8, batch: 2, m: 3, n: 4, k: 5, a, b, c };
+        assert!(BlasGemm::of(&problem).is_ok());
+        for odd in [
+            Gemm { a: matrix(5, 8, 1, 24), ..problem },
+            Gemm { a: matrix(4, 7, 1, 24), ..problem },
+            Gemm { b: matrix(8, 1, 12, 50), ..problem },
+        ] {
+            assert!(BlasGemm::of(&odd).is_err(), "{odd:?}");
+            assert!(BlasGemm::of(&Gemm { dtype: DType::F32, ..odd }).is_ok(), "{odd:?}");
+        }
     }
 }

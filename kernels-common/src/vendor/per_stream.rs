@@ -157,6 +157,11 @@ impl<T, E> PerStream<T, E> {
         }
     }
 
+    /// Whether a stream has a handle.
+    pub fn has<R: GpuRuntime<Event = E>>(&self, runtime: &R, stream: &R::Stream) -> bool {
+        self.used(runtime.raw_stream(stream)).is_some()
+    }
+
     /// Called when the stream closes.
     pub fn close<R: GpuRuntime<Event = E>>(&self, runtime: &R, stream: &R::Stream) {
         self.retire(runtime.raw_stream(stream), || {

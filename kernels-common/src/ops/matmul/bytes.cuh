@@ -25,11 +25,21 @@ struct Bytes {
 static_assert(sizeof(Bytes) == 32);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Bytes, a_flip) == 16 && ISOBIT_OFFSET(Bytes, has_zeros) == 24);
 
-// The zero point of a line, as a signed number.
-ISOBIT_FN u32 zero_point(const u8 *zeros, bool has, u64 place, u32 flip) {
-    const u32 byte = has ? zeros[place] : 0;
-    return (u32)(i32)(i8)(u8)(byte ^ flip);
+// The zero point of a line of `a` (side 0) or of `b` (side 1), as a signed number.
+ISOBIT_FN u32 zero_point(const u8 *zeros, const Bytes &q, u32 side, u64 place) {
+    const u32 byte = (q.has_zeros >> side & 1) != 0 ? zeros[place] : 0;
+    return (u32)(i32)(i8)(u8)(byte ^ ((side == 0 ? q.a_flip : q.b_flip) & 255));
 }
+// Whether zero points of a side may be others than 0.
+ISOBIT_FN bool has_zero(const Bytes &q, u32 side) {
+    return (q.has_zeros >> side & 1) != 0 || (side == 0 ? q.a_flip : q.b_flip) != 0;
+}
+
+// Packed lines: the bytes up to whole chunks, and the parts of a line that have a sum each. Must
+// match ops/matmul/bytes_tile.rs.
+ISOBIT_CONST u64 BYTES_PART = 1024;
+ISOBIT_FN u64 whole_chunks(u64 k) { return (k + 15) & ~(u64)15; }
+ISOBIT_FN u32 byte_parts(u64 k) { return (u32)((k + BYTES_PART - 1) / BYTES_PART); }
 
 // Four bytes, `stride` apart, of which `count` exist. The others become 0 when they are flipped.
 ISOBIT_FN u32 word_of(const u8 *from, u64 stride, u64 count, u32 flip) {

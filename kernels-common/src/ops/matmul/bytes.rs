@@ -6,6 +6,9 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, MatmulInteger, Src};
 use std::mem::offset_of;
 
+/// What makes signed bytes of unsigned ones, less 128.
+pub(super) const FLIP: u32 = 0x8080_8080;
+
 /// An operand's zero points, and whether its bytes are unsigned.
 #[derive(Debug, Clone, Copy)]
 struct Zeros {
@@ -49,6 +52,16 @@ impl ZeroPoints {
         Self(both)
     }
 
+    /// Whether the bytes of a side are unsigned.
+    pub(super) fn is_unsigned(&self, side: usize) -> bool {
+        self.0[side].is_unsigned
+    }
+
+    /// Whether zero points of a side, of bytes that became signed, may be others than 0.
+    pub(super) fn may_be_others_than_0(&self, side: usize) -> bool {
+        self.0[side].ptr.is_some() || self.0[side].is_unsigned
+    }
+
     /// Returns those of the transposed product.
     pub fn transposed(self) -> Self {
         let Self([a, b]) = self;
@@ -75,7 +88,7 @@ impl ZeroPoints {
         let has = self.0.map(|zeros| u32::from(zeros.ptr.is_some()));
         Bytes {
             zero_strides: self.0.map(|zeros| zeros.stride as u64),
-            flips: self.0.map(|zeros| if zeros.is_unsigned { 0x8080_8080 } else { 0 }),
+            flips: self.0.map(|zeros| if zeros.is_unsigned { FLIP } else { 0 }),
             has_zeros: has[0] | has[1] << 1,
             unused: 0,
         }

@@ -32,13 +32,12 @@ pub const BLOCK_GEMV: u8 = 12;
 /// Like [`TILE`], on AMD's matrix units. Empty for other targets.
 pub const TILE_UNIT: u8 = 8;
 
-/// Products of bytes in tiles, and one result per thread, or four in a column. Their keys have the
-/// dtype u8, for bytes of either sign.
+/// Products of bytes in tiles, and of a row. Their keys have the dtype u8, for bytes of either sign.
 pub const BYTES_TILE: u8 = 13;
 /// See [`BYTES_TILE`].
 pub const BYTES_THIN: u8 = 14;
-/// See [`BYTES_TILE`].
-pub const BYTES_THIN_4: u8 = 15;
+/// Makes lines of signed bytes along k.
+pub const BYTES_PACK: u8 = 15;
 
 /// The floats that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -60,12 +59,14 @@ fn add_integers(modules: &mut Vec<Module>) {
         thin.kernel(key(THIN_4), format!("matmul_{dtype}_thin_4"), "ISOBIT_MATMUL_THIN", &[ty, "4"]);
         thin.kernel(key(SEGMENTS), format!("matmul_{dtype}_segments"), "ISOBIT_MATMUL_SEGMENTS", &[ty]);
     }
-    let mut bytes = Module::new("matmul_bytes", "ops/matmul/bytes.cu");
+    let mut bytes_tile = Module::new("matmul_bytes_tile", "ops/matmul/bytes_tile.cu");
+    let mut bytes_thin = Module::new("matmul_bytes_thin", "ops/matmul/bytes_thin.cu");
     let key = |variant| Key::new(Family::Matmul, 0, &[DType::U8], variant);
-    bytes.kernel(key(BYTES_TILE), "matmul_bytes_tile".into(), "ISOBIT_MATMUL_BYTES_TILE", &[]);
-    bytes.kernel(key(BYTES_THIN), "matmul_bytes_thin".into(), "ISOBIT_MATMUL_BYTES_THIN", &["1"]);
-    bytes.kernel(key(BYTES_THIN_4), "matmul_bytes_thin_4".into(), "ISOBIT_MATMUL_BYTES_THIN", &["4"]);
-    modules.extend([tile, thin, bytes]);
+    let mut bytes_pack = Module::new("matmul_bytes_pack", "ops/matmul/bytes_pack.cu");
+    bytes_pack.kernel(key(BYTES_PACK), "matmul_bytes_pack".into(), "ISOBIT_MATMUL_BYTES_PACK", &[]);
+    bytes_tile.kernel(key(BYTES_TILE), "matmul_bytes_tile".into(), "ISOBIT_MATMUL_BYTES_TILE", &[]);
+    bytes_thin.kernel(key(BYTES_THIN), "matmul_bytes_thin".into(), "ISOBIT_MATMUL_BYTES_THIN", &[]);
+    modules.extend([tile, thin, bytes_pack, bytes_tile, bytes_thin]);
 }
 
 /// Adds the matrix product modules.

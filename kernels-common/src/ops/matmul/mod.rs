@@ -11,13 +11,14 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
 
 use crate::manifest::instances::matmul::{
-    BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, BYTES_THIN, BYTES_THIN_4, BYTES_TILE, PACK,
+    BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, BYTES_PACK, BYTES_THIN, BYTES_TILE, PACK,
     SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT, carrier,
 };
 use std::mem::offset_of;
 
 pub(super) mod block;
 mod bytes;
+mod bytes_tile;
 pub(crate) use block::pack_matrix;
 use bytes::ZeroPoints;
 pub(crate) mod self_test;
@@ -30,11 +31,14 @@ const TILE_M: usize = 128;
 const TILE_N: usize = 64;
 const TILE_THREADS: usize = 256;
 const THIN_COLUMNS: usize = 128;
+/// The longest k of which no sum of products of signed bytes exceeds 32 bits: 2^17 - 1. A library may
+/// saturate such sums.
+const EXACT_BYTES: usize = (1 << 17) - 1;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     if let Op::MatmulInteger(_) = op {
-        let bytes = [BYTES_TILE, BYTES_THIN, BYTES_THIN_4].map(|variant| key(DType::U8, variant));
+        let bytes = [BYTES_PACK, BYTES_TILE, BYTES_THIN].map(|variant| key(DType::U8, variant));
         return bytes.into_iter().chain([key(DType::I32, SEGMENTS)]).collect();
     }
     let units: &[u8] = match Matmul::block_digits(dtypes[0]) {
@@ -102,6 +106,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     unsafe {
         if numerics == Numerics::Vendor && dtype != DType::F8E4M3 && problem.vendor(op)? {
             return Ok(());
+        }
+        if problem.zeros.is_some() && sizes::MATMUL_BYTES_TILE_FROM.is_reached(m.min(n)) {
+            return problem.bytes_in_tiles(op);
         }
         match Matmul::block_digits(dtype).filter(|_| numerics == Numerics::Block) {
             Some(digits) => {
@@ -196,21 +203,22 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let inner = longest.map_or(Dim { size: 1, stride: [0; 3] }, |d| outer.remove(d));
         let mut took = true;
         split(&outer, 1, [0; 3], &mut |_, [a, b, c]| {
-            let matrix = |o: Operand, offset, batch_stride| Matrix {
-                ptr: o.ptr.at(self.dtype, offset),
+            let matrix = |o: Operand, dtype, offset, batch_stride| Matrix {
+                ptr: o.ptr.at(dtype, offset),
                 row_stride: o.row,
                 col_stride: o.col,
                 batch_stride,
             };
+            let factors = if self.zeros.is_some() { DType::I8 } else { self.dtype };
             let gemm = Gemm {
-                dtype: self.dtype,
+                dtype: factors,
                 batch: inner.size,
                 m: self.m,
                 n: self.n,
                 k: self.k,
-                a: matrix(self.a, a, inner.stride[0]),
-                b: matrix(self.b, b, inner.stride[1]),
-                c: matrix(self.c, c, inner.stride[2]),
+                a: matrix(self.a, factors, a, inner.stride[0]),
+                b: matrix(self.b, factors, b, inner.stride[1]),
+                c: matrix(self.c, self.dtype, c, inner.stride[2]),
             };
             // If the library declines one part, it declines every part, and the portable kernel
             // overwrites the results of earlier parts.
@@ -227,6 +235,16 @@ impl<R: GpuRuntime> Problem<'_, R> {
         .map(|()| took)
     }
 
+    /// Makes the problem that of the transposed result.
+    fn transpose(&mut self) {
+        (self.m, self.n) = (self.n, self.m);
+        (self.a, self.b, self.c) = (self.b.transposed(), self.a.transposed(), self.c.transposed());
+        self.zeros = self.zeros.map(ZeroPoints::transposed);
+        for d in &mut self.batch {
+            d.stride.swap(0, 1);
+        }
+    }
+
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
     pub(super) unsafe fn portable(mut self) -> Result<()> {
@@ -234,12 +252,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         // result.
         let thin = !sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n));
         if if thin { self.n < self.m } else { self.c.col > self.c.row } {
-            (self.m, self.n) = (self.n, self.m);
-            (self.a, self.b, self.c) = (self.b.transposed(), self.a.transposed(), self.c.transposed());
-            self.zeros = self.zeros.map(ZeroPoints::transposed);
-            for d in &mut self.batch {
-                d.stride.swap(0, 1);
-            }
+            self.transpose();
         }
         let kernel = self.kernel(thin);
         let blocks =
@@ -294,9 +307,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// Returns the kernel for the whole problem.
     fn kernel(&self, thin: bool) -> Kernel {
         let kernel = |variant, m, n, threads| Kernel { variant, m, n, threads, shared: 0 };
-        let is_bytes = self.zeros.is_some();
         match (thin, self.m) {
-            (false, _) if is_bytes => kernel(BYTES_TILE, TILE_M, TILE_N, TILE_THREADS),
             (false, _) if unit::is_on(self.device, self.dtype) => {
                 Kernel { shared: unit::SHARED, ..kernel(UNIT, unit::TILE, unit::TILE, unit::THREADS) }
             }
@@ -304,10 +315,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 let on_unit = unit::is_proven(self.device, self.dtype);
                 kernel(if on_unit { TILE_UNIT } else { TILE }, TILE_M, TILE_N, TILE_THREADS)
             }
-            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => {
-                kernel(if is_bytes { BYTES_THIN } else { THIN }, 1, THIN_COLUMNS, THIN_COLUMNS)
-            }
-            (true, _) => kernel(if is_bytes { BYTES_THIN_4 } else { THIN_4 }, 4, THIN_COLUMNS, THIN_COLUMNS),
+            (true, _) if self.zeros.is_some() => kernel(BYTES_THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
+            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => kernel(THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
+            (true, _) => kernel(THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
         }
     }
 

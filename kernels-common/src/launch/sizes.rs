@@ -185,6 +185,9 @@ sizes! {
     MATMUL_TILE_FROM = Size::fixed("matmul.tile_from", 16);
     /// The same for products of bytes.
     MATMUL_BYTES_TILE_FROM = Size::fixed("matmul.bytes_tile_from", 2);
+    /// The longest k of which no sum of products of signed bytes exceeds 32 bits: a library may
+    /// saturate longer ones.
+    MATMUL_BYTES_EXACT = Size::adjusted("matmul.bytes_exact", (1 << 17) - 1, 300);
     /// Rows from which the kernel for thin products takes four at a time.
     MATMUL_THIN_ROWS = Size::fixed("matmul.thin_rows", 2);
     /// Rows and columns from which block products cut integers into digits.

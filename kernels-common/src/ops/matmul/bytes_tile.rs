@@ -4,7 +4,7 @@
 //! Libraries are fast for such lines alone: on an H100, cuBLAS multiplies 4096^3 signed bytes at
 //! 1450 TFLOP/s if both operands have neighbours along k, and at 128 if the right one has not.
 
-use super::{EXACT_BYTES, Kernel, Operand, Problem, key};
+use super::{Kernel, Operand, Problem, key};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
@@ -121,7 +121,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             held.extend(unsafe { self.pack_bytes(side)? });
         }
         let is_plain = self.zeros.is_some_and(|zeros| !zeros.may_be_others_than_0(0) && !zeros.may_be_others_than_0(1));
-        if is_plain && self.k <= EXACT_BYTES && self.can_call_library() {
+        if is_plain && !sizes::MATMUL_BYTES_EXACT.is_exceeded(self.k) && self.can_call_library() {
             // The zeros at the end of packed lines change no sum, and libraries may read four bytes
             // at once.
             let whole = Problem { k: self.k.next_multiple_of(CHUNK), batch: self.batch.clone(), ..self };

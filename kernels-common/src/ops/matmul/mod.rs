@@ -31,9 +31,6 @@ const TILE_M: usize = 128;
 const TILE_N: usize = 64;
 const TILE_THREADS: usize = 256;
 const THIN_COLUMNS: usize = 128;
-/// The longest k of which no sum of products of signed bytes exceeds 32 bits: 2^17 - 1. A library may
-/// saturate such sums.
-const EXACT_BYTES: usize = (1 << 17) - 1;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {

@@ -35,10 +35,11 @@ struct MaxNorm : Max<T> {
     using typename Max<T>::Lane;
     ISOBIT_FN void step(Lane &lane, T x, u32 row) {
         if constexpr (!is_float<T> && sizeof(T) < 4) {
-            // NVRTC 13.0 forgets that the magnitude of the least i16 wraps when it widens
-            // arith::abs.
-            const i32 wide = x, size = wide < 0 ? -wide : wide;
-            lane = Max<T>::combine(lane, size > (i32)limits<T>::MAX ? (i32)limits<T>::MIN : size);
+            // The larger one of x and -x, not its magnitude: that of the least i16 wraps, which NVRTC
+            // 13.0 forgets, and ptxas of driver 580 too where clang finds a magnitude.
+            const i32 wide = x;
+            lane = Max<T>::combine(lane, wide);
+            lane = Max<T>::combine(lane, wide == (i32)limits<T>::MIN ? wide : -wide);
         } else {
             Max<T>::step(lane, arith::abs(x), row);
         }

@@ -207,8 +207,8 @@ pub trait VendorRuntime: StreamRuntime {
         Ok(Vendor::Declined("this driver has no vendor library for matrix products".into()))
     }
 
-    /// Whether the library for matrix products has been used on the stream, so that a product can be
-    /// captured there.
+    /// Whether the library for matrix products has been used on the stream, so that a product can
+    /// be captured there.
     fn has_gemm_handle(&self, _stream: &Self::Stream) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-// Elements at positions along a dimension, or at positions by tuples of ids, in any layout: units of
-// up to 16 bytes, each with its own id or tuple.
+// Elements at positions along a dimension, or at positions by tuples of ids, in any layout: units
+// of up to 16 bytes, each with its own id or tuple.
 #include "ops/indexing/each.cuh"
 #include "ops/indexing/gather_nd.cuh"
 

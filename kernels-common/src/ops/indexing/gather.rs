@@ -19,7 +19,8 @@ const STAGED_BLOCK: usize = 256;
 /// Ids per line from which holding the line is worthwhile.
 const STAGED_IDS: usize = 256;
 
-/// The layout of the kernels' `Each`, for elements with their own ids, which are gathered or combined in place.
+/// The layout of the kernels' `Each`, for elements with their own ids, which are gathered or
+/// combined in place.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Each {

@@ -26,8 +26,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     /// Combines along the lines of some dimensions, in any order.
     ///
     /// If neighbouring lines are closer than the elements of one (not `nearest`), they are walked
-    /// in strips, so that the destinations at work at a time fit the cache: for all of 4096 lines of
-    /// 16384 elements at once, each access would go to memory.
+    /// in strips, so that the destinations at work at a time fit the cache: for all of 4096 lines
+    /// of 16384 elements at once, each access would go to memory.
     ///
     /// # Safety
     /// Every element of the lines must be allocated, and no element of the destination may occur

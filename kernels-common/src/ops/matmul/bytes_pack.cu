@@ -41,8 +41,8 @@ ISOBIT_FN void transpose_bytes(u32 (&w)[4]) {
     w[3] = permute_bytes<0x7632>(high, high_next);
 }
 
-// 16 bytes along k of LINES lines, all of which exist: one line is read along k, and four are read as
-// words of neighbours.
+// 16 bytes along k of LINES lines, all of which exist: one line is read along k, and four are read
+// as words of neighbours.
 template <u32 LINES>
 ISOBIT_FN void load_lines(u32 (&words)[LINES][4], const u8 *from, u64 k, const BytesPack &p) {
     if (LINES == 1) {

@@ -32,7 +32,8 @@ pub const BLOCK_GEMV: u8 = 12;
 /// Like [`TILE`], on AMD's matrix units. Empty for other targets.
 pub const TILE_UNIT: u8 = 8;
 
-/// Products of bytes in tiles, and of a row. Their keys have the dtype u8, for bytes of either sign.
+/// Products of bytes in tiles, and of a row. Their keys have the dtype u8, for bytes of either
+/// sign.
 pub const BYTES_TILE: u8 = 13;
 /// See [`BYTES_TILE`].
 pub const BYTES_THIN: u8 = 14;

@@ -35,8 +35,8 @@ struct MaxNorm : Max<T> {
     using typename Max<T>::Lane;
     ISOBIT_FN void step(Lane &lane, T x, u32 row) {
         if constexpr (!is_float<T> && sizeof(T) < 4) {
-            // The larger one of x and -x, not its magnitude: that of the least i16 wraps, which NVRTC
-            // 13.0 forgets, and ptxas of driver 580 too where clang finds a magnitude.
+            // The larger one of x and -x, not its magnitude: that of the least i16 wraps, which
+            // NVRTC 13.0 forgets, and ptxas of driver 580 too where clang finds a magnitude.
             const i32 wide = x;
             lane = Max<T>::combine(lane, wide);
             lane = Max<T>::combine(lane, wide == (i32)limits<T>::MIN ? wide : -wide);

@@ -259,6 +259,10 @@ sizes! {
     /// The longest row of 4-byte positions.
     SORT_ROW = Size::fixed("sort.row", u32::MAX as usize)
         .out_of_reach("longer rows are refused, which needs 2^32 elements");
+    /// Tiles from which a row is sorted by digits instead of merged.
+    SORT_RADIX_FROM = Size::of_device("sort.radix_from", 2);
+    /// Tiles whose counts of a digit are summed in one step.
+    SORT_RADIX_TILES = Size::adjusted("sort.radix_tiles", 256, 2);
     /// The records of a merged run that one block writes.
     SORT_STRETCH = Size::fixed("sort.stretch", 256 * 7);
     /// The most blocks of one launch: with 256 threads each, there are fewer than 2^32 threads.
@@ -318,8 +322,6 @@ sizes! {
     SORTED = Size::adjusted("sorted.sources", (1 << 31) - 1, 2048);
     /// The most blocks of a launch that moves sorted sources, so that threads stay below 2^32.
     SORTED_BLOCKS = Size::adjusted("sorted.blocks", (1 << 24) - 1, 4);
-    /// Tiles whose counts of a digit are summed in one step.
-    RADIX_TILES = Size::adjusted("radix_sort.tiles", 256, 2);
 
     /// The number of elements from which positions are computed in 64 bits.
     COMPACT_WIDE = Size::adjusted("compact.wide", 1 << 31, 512);

@@ -19,29 +19,23 @@ pub const LINES_SET: u8 = 3;
 pub const LINES_COMBINE: u8 = 4;
 /// Computes the destination of each source as a sort key.
 pub const KEYS: u8 = 5;
-/// Counts the digits of the keys in each tile.
-pub const COUNT: u8 = 6;
-/// Sums those counts.
-pub const SCAN: u8 = 7;
-/// Moves every key to its place.
-pub const PLACE: u8 = 8;
 /// Sets elements from sorted sources.
-pub const SORTED_SET: u8 = 9;
+pub const SORTED_SET: u8 = 6;
 /// Same as [`SORTED_SET`], in units of 16 bytes.
-pub const SORTED_SET_16: u8 = 10;
+pub const SORTED_SET_16: u8 = 7;
 /// Combines elements from sorted sources.
-pub const SORTED_COMBINE: u8 = 11;
+pub const SORTED_COMBINE: u8 = 8;
 /// Same as [`SORTED_COMBINE`], in packs of 16 bytes.
-pub const SORTED_COMBINE_PACKS: u8 = 12;
+pub const SORTED_COMBINE_PACKS: u8 = 9;
 /// Turns tuples of ids into positions.
-pub const TUPLES: u8 = 13;
+pub const TUPLES: u8 = 10;
 
 /// Combines elements where they are, in any order.
-pub const IN_PLACE: u8 = 14;
+pub const IN_PLACE: u8 = 11;
 /// One tuple of ids per element, or per unit of a slice.
-pub const GATHER_ND: u8 = 15;
+pub const GATHER_ND: u8 = 12;
 /// Same as [`GATHER_ND`], in units of 16 bytes (under the key of the 8-byte dtype).
-pub const GATHER_ND_16: u8 = 16;
+pub const GATHER_ND_16: u8 = 13;
 
 /// The dtypes of ids.
 pub const IDS: [DType; 4] = [DType::U8, DType::U32, DType::I32, DType::I64];
@@ -100,10 +94,9 @@ pub const fn of_values(variant: u8, values: DType) -> Key {
     Key::new(Family::Indexing, 0, &[values], variant)
 }
 
-/// Returns the key of a kernel of the sort or of tuples; [`KEYS`] and [`TUPLES`] have one for each
-/// dtype of ids.
-pub const fn of_sort(variant: u8, ids: &[DType]) -> Key {
-    Key::new(Family::Indexing, 0, ids, variant)
+/// Returns the key of a kernel for ids only: [`KEYS`] or [`TUPLES`].
+pub const fn of_ids(variant: u8, ids: DType) -> Key {
+    Key::new(Family::Indexing, 0, &[ids], variant)
 }
 
 /// Adds the indexing modules.
@@ -145,19 +138,12 @@ pub fn add(modules: &mut Vec<Module>) {
         set.kernel(of_values(SORTED_SET, dtype), format!("sorted_set_{ty}"), "ISOBIT_SORTED_SET", &[ty]);
     }
     set.kernel(of_values(SORTED_SET_16, DType::I64), "sorted_set_16".into(), "ISOBIT_SORTED_SET", &[UNIT_16]);
-    let mut order = Module::new("indexing_order", "ops/indexing/radix_sort.cu");
+    let mut order = Module::new("indexing_order", "ops/indexing/order.cu");
     let mut tuples = Module::new("indexing_tuples", "ops/indexing/tuples.cu");
     for ids in IDS {
-        let key = of_sort(KEYS, &[ids]);
+        let key = of_ids(KEYS, ids);
         order.kernel(key, format!("indexing_order_keys_{ids}"), "ISOBIT_ORDER_KEYS", &[ids.as_str()]);
-        tuples.kernel(of_sort(TUPLES, &[ids]), format!("indexing_tuples_{ids}"), "ISOBIT_TUPLES", &[ids.as_str()]);
-    }
-    for (variant, name, line) in [
-        (COUNT, "indexing_order_count", "ISOBIT_ORDER_COUNT"),
-        (SCAN, "indexing_order_scan", "ISOBIT_ORDER_SCAN"),
-        (PLACE, "indexing_order_place", "ISOBIT_ORDER_PLACE"),
-    ] {
-        order.kernel(of_sort(variant, &[]), name.into(), line, &[]);
+        tuples.kernel(of_ids(TUPLES, ids), format!("indexing_tuples_{ids}"), "ISOBIT_TUPLES", &[ids.as_str()]);
     }
     modules.extend([set, order, tuples]);
 }

@@ -14,7 +14,7 @@ mod gather;
 mod gather_nd;
 mod in_place;
 mod lines;
-mod radix_sort;
+mod order;
 mod scatter;
 mod sorted;
 mod tuples;
@@ -23,7 +23,7 @@ mod turned;
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
 use crate::manifest::instances::indexing::*;
-use crate::ops::copy;
+use crate::ops::{copy, sort};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, Dims, Layout, Op, Result, ScatterOp, Src};
@@ -40,7 +40,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
         None | Some(ScatterOp::Set) => given,
         Some(combine) => combined_ids(combine, given),
     };
-    let mut keys = if has_tuples || ids != given { vec![of_sort(TUPLES, &[given])] } else { Vec::new() };
+    let mut keys = if has_tuples || ids != given { vec![of_ids(TUPLES, given)] } else { Vec::new() };
     if has_tuples || scatter.is_some() {
         keys.extend(copy::keys(&Op::Copy, &[values]));
     }
@@ -67,7 +67,8 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
             keys.extend(in_place(combine, values, ids));
         }
     }
-    keys.extend([of_sort(KEYS, &[ids]), of_sort(COUNT, &[]), of_sort(SCAN, &[]), of_sort(PLACE, &[])]);
+    keys.push(of_ids(KEYS, ids));
+    keys.extend(sort::radix_keys(DType::U32));
     keys
 }
 

@@ -1,4 +1,4 @@
-// Sources sorted by destination, as radix_sort.cu leaves them, and the slices that each of them
+// Sources sorted by destination, as sort/radix.cu leaves them, and the slices that each of them
 // moves.
 #pragma once
 

@@ -2,7 +2,7 @@
 //! units.
 
 use super::in_order;
-use super::radix_sort::Order;
+use super::order::Order;
 use super::scatter::Scatter;
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};

@@ -10,7 +10,7 @@ use super::scatter::Scatter;
 use crate::args;
 use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::indexing::{TUPLES, of_sort};
+use crate::manifest::instances::indexing::{TUPLES, of_ids};
 use crate::ops::{copy, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -85,7 +85,7 @@ impl<R: GpuRuntime> Ids<'_, R> {
                 let n = parameters.n as usize;
                 let ids = DevicePtr(first.at(dtype, offset[0] + from * self.layout.stride()[last]).0);
                 let to = positions.ptr().at(DType::I64, offset[3]);
-                let launch = Launch::linear(of_sort(TUPLES, &[dtype]), n.div_ceil(BLOCK) as u32, BLOCK as u32);
+                let launch = Launch::linear(of_ids(TUPLES, dtype), n.div_ceil(BLOCK) as u32, BLOCK as u32);
                 // SAFETY: the layout was validated against its buffer, this is a part of its walk,
                 // and there is space for the position of every tuple.
                 unsafe { launch.on(self.storage.device(), args![ids, to, parameters, self.flag]) }

@@ -11,6 +11,12 @@ pub const TILE_SMALL: u8 = 0;
 pub const TILE_LARGE: u8 = 1;
 /// Merges two sorted runs.
 pub const MERGE: u8 = 2;
+/// Counts the digits of the keys in each tile.
+pub const RADIX_COUNT: u8 = 3;
+/// Sums those counts.
+pub const RADIX_SCAN: u8 = 4;
+/// Moves every element to its place.
+pub const RADIX_PLACE: u8 = 5;
 
 /// The log2 of the elements of a small tile.
 pub const SMALL: u32 = 10;
@@ -34,8 +40,11 @@ pub fn add(modules: &mut Vec<Module>) {
             let arguments = [ty, &log.to_string()];
             tiles.kernel(key(dtype, variant), format!("sort_{ty}_{name}"), "ISOBIT_SORT_TILE", &arguments);
         }
-        let mut merge = Module::new(format!("sort_merge_{ty}"), "ops/sort/merge.cu");
-        merge.kernel(key(dtype, MERGE), format!("sort_merge_{ty}"), "ISOBIT_SORT_MERGE", &[ty]);
-        modules.extend([tiles, merge]);
+        let mut long = Module::new(format!("sort_long_{ty}"), "ops/sort/radix.cu");
+        long.kernel(key(dtype, MERGE), format!("sort_merge_{ty}"), "ISOBIT_SORT_MERGE", &[ty]);
+        long.kernel(key(dtype, RADIX_COUNT), format!("sort_radix_count_{ty}"), "ISOBIT_RADIX_COUNT", &[ty]);
+        long.kernel(key(dtype, RADIX_SCAN), format!("sort_radix_scan_{ty}"), "ISOBIT_RADIX_SCAN", &[]);
+        long.kernel(key(dtype, RADIX_PLACE), format!("sort_radix_place_{ty}"), "ISOBIT_RADIX_PLACE", &[ty]);
+        modules.extend([tiles, long]);
     }
 }

@@ -1,8 +1,10 @@
 //! Sorts along the last dimension, and takes the first elements of a sorted dimension (top-k).
 //!
 //! One block sorts a row that fits in its shared memory. A longer row is sorted in tiles, which are
-//! then merged two by two. Tiles and merged runs keep only as many elements as the result needs.
+//! then merged two by two. Tiles and merged runs keep only as many elements as the result needs. If
+//! it needs all elements of a row of many tiles, digits take fewer passes than merges do.
 
+mod radix;
 mod rows;
 
 use crate::args;
@@ -15,6 +17,7 @@ use crate::ops::{positions, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Sort, Src};
+pub(crate) use radix::{Moved, Radix, keys as radix_keys};
 pub(crate) use rows::Order;
 use rows::{Merge, Output, Rows, Tiles};
 
@@ -27,6 +30,7 @@ const MERGE_THREADS: u32 = 256;
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let mut keys: Vec<_> = [TILE_SMALL, TILE_LARGE, MERGE].map(|variant| key(carrier(dtypes[0]), variant)).into();
+    keys.extend(radix_keys(dtypes[0]));
     keys.extend(positions::keys(op, dtypes[1]));
     keys
 }
@@ -100,7 +104,9 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let size = self.dtype.size_in_bytes();
         let (variant, log) =
             if sizes::SORT_SMALL.is_exceeded(self.length) { (TILE_LARGE, large(size)) } else { (TILE_SMALL, SMALL) };
-        let tiles = self.length.div_ceil(sizes::SORT_TILE.limit_or(self.length, 1 << log));
+        let merged = self.length.div_ceil(sizes::SORT_TILE.limit_or(self.length, 1 << log));
+        let by_digits = merged > 1 && self.keep == self.length && self.takes_digits(merged);
+        let tiles = if by_digits { self.length.div_ceil(radix::TILE) } else { merged };
         let all = count(rows);
         let blocks = sizes::SORT_BLOCKS.limit(all.saturating_mul(tiles));
         let most = match tiles {
@@ -117,11 +123,29 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 dst: DevicePtr(self.dst.0 + (dst * dst_size) as u64),
                 ..*self
             };
-            let rows = Rows::new(Order::new(self.dtype, self.sort), rows, self);
+            let order = Order::new(self.dtype, self.sort);
+            let parameters = Rows::new(order, rows, self.steps, [self.length, self.keep], self.output);
             // SAFETY: this is a part of the rows; the caller promises that every element of the
             // rows, and every result, is allocated.
-            unsafe { if tiles == 1 { part.short(rows, variant, log) } else { part.long(rows, log, tiles) } }
+            unsafe {
+                match tiles {
+                    1 => part.short(parameters, variant, log),
+                    _ if by_digits => part.digits(order, rows),
+                    _ => part.long(parameters, log, tiles),
+                }
+            }
         })
+    }
+
+    /// Returns whether a row of so many tiles is sorted by digits. A pass over a digit takes about as
+    /// long as a merge, and two more are for the sorted tiles and the fixed cost of the passes.
+    fn takes_digits(&self, tiles: usize) -> bool {
+        let passes = radix::passes(self.bits());
+        self.length <= u32::MAX as usize && sizes::SORT_RADIX_FROM.is_reached_or(tiles, 1 << (passes + 2))
+    }
+
+    fn bits(&self) -> u32 {
+        8 * self.dtype.size_in_bytes() as u32
     }
 
     /// Sorts rows that fit in a tile.
@@ -181,6 +205,22 @@ impl<R: GpuRuntime> Pass<'_, R> {
             (records, run, of_row, runs) = (next, run_after, row_after, merged);
         }
         Ok(())
+    }
+
+    /// Sorts rows by one digit of their keys after the other.
+    ///
+    /// # Safety
+    /// Same as [`run`](Self::run).
+    unsafe fn digits(&self, order: Order, rows: &[Dim<2>]) -> Result<()> {
+        let (bits, length, steps) = (self.bits(), self.length, self.steps);
+        let sort = Radix { device: self.device, dtype: self.dtype, order, bits, rows, steps, length };
+        let none = DevicePtr(0);
+        let results = match self.output {
+            Output::Values => Moved { elements: self.dst, positions: none },
+            Output::Positions => Moved { elements: none, positions: self.dst },
+        };
+        // SAFETY: the caller promises valid rows and results.
+        unsafe { sort.run(self.src, results) }
     }
 
     /// Allocates memory for `count` records of keys and positions.

@@ -1,8 +1,6 @@
-//! The kernel parameters, as sort_keys.cuh, tile.cu and merge.cu declare them.
+//! The kernel parameters, as sort_keys.cuh, tile.cu, merge.cuh and radix.cu declare them.
 
-use super::Pass;
 use crate::launch::index::{Dim, Divisor, Index, count};
-use crate::runtime::GpuRuntime;
 use isobit_hal::{DType, Sort};
 use std::mem::offset_of;
 
@@ -64,18 +62,19 @@ const _: () = assert!(offset_of!(Rows, count) == 280);
 
 impl Rows {
     /// There must be fewer than 2^31 rows, of at most [`MAX_RANK`](crate::launch::index::MAX_RANK)
-    /// dimensions.
-    pub(super) fn new<R: GpuRuntime>(order: Order, rows: &[Dim<2>], pass: &Pass<'_, R>) -> Self {
-        Self {
-            order,
-            rows: Index::new(rows),
-            src_step: pass.steps[0] as u64,
-            dst_step: pass.steps[1] as u64,
-            length: pass.length as u64,
-            keep: pass.keep as u64,
-            count: count(rows) as u32,
-            output: pass.output as u32,
-        }
+    /// dimensions. The steps are those in source and results; `keep` of `length` elements are
+    /// wanted.
+    pub(super) fn new(
+        order: Order,
+        rows: &[Dim<2>],
+        steps: [usize; 2],
+        [length, keep]: [usize; 2],
+        output: Output,
+    ) -> Self {
+        let [src_step, dst_step] = steps.map(|step| step as u64);
+        let (length, keep) = (length as u64, keep as u64);
+        let (count, output, rows) = (count(rows) as u32, output as u32, Index::new(rows));
+        Self { order, rows, src_step, dst_step, length, keep, count, output }
     }
 }
 

@@ -1,6 +1,8 @@
 // Merges the sorted runs of a long row two by two. Each block makes a stretch of one merged run: it
 // finds where the stretch begins and ends in both runs (merge path: Odeh, Green, Mwassi, Shmueli
 // and Birk, 2012), and its threads do the same within the stretch.
+#pragma once
+
 #include "ops/sort/sort_keys.cuh"
 
 namespace isobit {

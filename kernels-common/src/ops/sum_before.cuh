@@ -6,6 +6,9 @@
 
 namespace isobit {
 
+// The sums that a step adds up. With two, there are twice as many barriers to wait for.
+ISOBIT_CONST u32 SUM_RADIX = 4;
+
 // The sum of `x` over the preceding threads among `width` neighbours, a power of two; `total` is
 // the sum over all of them. `shared` has two words for each thread of the block: with one, each
 // step would wait twice.
@@ -13,11 +16,13 @@ ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
     const u32 me = thread_x(), lane = me & (width - 1);
     u32 sum = x, *words = shared, *others = shared + block_dim_x();
 #pragma unroll 1
-    for (u32 apart = 1; apart < width; apart *= 2) {
+    for (u32 apart = 1; apart < width; apart *= SUM_RADIX) {
         words[me] = sum;
         barrier();
-        if (lane >= apart)
-            sum += words[me - apart];
+#pragma unroll
+        for (u32 r = 1; r < SUM_RADIX; r++)
+            if (lane >= r * apart)
+                sum += words[me - r * apart];
         u32 *const next = others;
         others = words;
         words = next;

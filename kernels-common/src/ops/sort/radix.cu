@@ -14,9 +14,9 @@ ISOBIT_CONST u32 RADIX_BLOCK = 256;
 ISOBIT_CONST u32 RADIX_EACH = 8, RADIX_TILE = RADIX_BLOCK * RADIX_EACH;
 // One digit per thread.
 ISOBIT_CONST u32 DIGITS = RADIX_BLOCK;
-// A tile is sorted by one half of the digit after the other: each thread has a counter of 16 bits
-// for each value of a half, two in a word.
-ISOBIT_CONST u32 HALVES = 16, PAIRS = HALVES / 2;
+// A tile is sorted by one half of the digit after the other: each thread has a counter for each value
+// of a half.
+ISOBIT_CONST u32 HALVES = 16;
 
 // The host's `Digits`.
 struct Digits {
@@ -49,6 +49,17 @@ struct DigitTile {
     }
 };
 
+// Loads a thread's elements, a block's width apart, from those that begin at `from`; elements that
+// do not exist become 0. All loads begin before anything waits for one.
+template <typename T>
+ISOBIT_FN void load_tile(T (&x)[RADIX_EACH], const T *from, u64 step, u32 length) {
+    const u64 apart = RADIX_BLOCK * step;
+    from += thread_x() * step;
+#pragma unroll
+    for (u32 e = 0; e < RADIX_EACH; e++)
+        x[e] = thread_x() + e * RADIX_BLOCK < length ? from[e * apart] : (T)0;
+}
+
 template <typename U>
 ISOBIT_FN u32 digit_of(U element, const Digits &d) {
     return (u32)(key_of<U>(element, d.rows.order) >> d.shift) & (DIGITS - 1);
@@ -59,15 +70,14 @@ ISOBIT_FN void radix_count(const U *src, u32 *counts, const Digits &d) {
     __shared__ u32 count[DIGITS];
     const DigitTile t = DigitTile::of_block(d);
     const u32 me = thread_x();
-    const U *const from = src + row_place(d.rows, t.row, 0);
+    U own[RADIX_EACH];
+    load_tile(own, src + row_place(d.rows, t.row, 0) + t.first * d.rows.src_step, d.rows.src_step, t.length);
     count[me] = 0;
     barrier();
 #pragma unroll
-    for (u32 e = 0; e < RADIX_EACH; e++) {
-        const u32 i = me + e * RADIX_BLOCK;
-        if (i < t.length)
-            atomic_add(&count[digit_of<U>(from[(u64)(t.first + i) * d.rows.src_step], d)], 1);
-    }
+    for (u32 e = 0; e < RADIX_EACH; e++)
+        if (me + e * RADIX_BLOCK < t.length)
+            atomic_add(&count[digit_of<U>(own[e], d)], 1);
     barrier();
     counts[DigitTile::count_at(t, d, me)] = count[me];
 }
@@ -94,45 +104,47 @@ ISOBIT_FN void radix_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
 }
 
 // Sorts the words of a tile by the four bits from bit `LOW` on, and keeps the order of those that
-// are equal. A thread counts its own words, so that no two threads write to the same counter.
+// are equal. A thread counts its own words, so that no two threads write to the same counter; a sum
+// over all counters that come before one, those of smaller values and those of the same value in
+// preceding threads, is the place of its first word.
 template <u32 LOW>
 ISOBIT_FN void sort_by_half(u32 *words, u32 *counters) {
     const u32 me = thread_x();
+    u16 *const own_counters = (u16 *)counters + me;
     u32 own[RADIX_EACH], place[RADIX_EACH];
 #pragma unroll
     for (u32 e = 0; e < RADIX_EACH; e++)
         own[e] = words[me * RADIX_EACH + e];
-    const auto pair_of = [&](u32 word) { return (word >> LOW & (PAIRS - 1)) * RADIX_BLOCK + me; };
-    const auto lift_of = [](u32 word) { return (word >> LOW & PAIRS) / PAIRS * 16; };
 #pragma unroll
-    for (u32 p = 0; p < PAIRS; p++)
-        counters[p * RADIX_BLOCK + me] = 0;
+    for (u32 half = 0; half < HALVES; half++)
+        own_counters[half * RADIX_BLOCK] = 0;
+    const auto counter_of = [&](u32 word) -> u16 & { return own_counters[(word >> LOW & (HALVES - 1)) * RADIX_BLOCK]; };
 #pragma unroll
     for (u32 e = 0; e < RADIX_EACH; e++) {
-        const u32 pair = pair_of(own[e]), lift = lift_of(own[e]), counted = counters[pair];
-        place[e] = counted >> lift & 0xffff;
-        counters[pair] = counted + (1u << lift);
+        u16 &counter = counter_of(own[e]);
+        place[e] = counter;
+        counter = (u16)(place[e] + 1);
     }
     barrier();
-    // Sums over the counters that come before: those of smaller values, and of the same value in
-    // preceding threads. All lower values of the pairs come before all upper ones.
-    u32 counted[PAIRS], sum = 0, total;
+    // Two counters at a time.
+    constexpr u32 PAIRS = HALVES / 2;
+    u32 pairs[PAIRS], sums = 0, total;
 #pragma unroll
     for (u32 p = 0; p < PAIRS; p++) {
-        counted[p] = counters[me * PAIRS + p];
-        sum += counted[p];
+        pairs[p] = counters[me * PAIRS + p];
+        sums += pairs[p];
     }
-    u32 before = sum_before(sum, words, RADIX_BLOCK, total);
-    before += total << 16;
+    u32 before = sum_before((sums & 0xffff) + (sums >> 16), words, RADIX_BLOCK, total);
 #pragma unroll
     for (u32 p = 0; p < PAIRS; p++) {
-        counters[me * PAIRS + p] = before;
-        before += counted[p];
+        const u32 between = before + (pairs[p] & 0xffff);
+        counters[me * PAIRS + p] = before | between << 16;
+        before = between + (pairs[p] >> 16);
     }
     barrier();
 #pragma unroll
     for (u32 e = 0; e < RADIX_EACH; e++)
-        words[place[e] + (counters[pair_of(own[e])] >> lift_of(own[e]) & 0xffff)] = own[e];
+        words[counter_of(own[e]) + place[e]] = own[e];
     barrier();
 }
 
@@ -144,40 +156,45 @@ ISOBIT_FN void radix_place(const U *src, const u32 *positions, U *dst, u32 *posi
                            const u32 *totals, const Digits &d) {
     // A word has the place of an element in the tile, and above it the element's digit.
     alignas(16) __shared__ u32 words[RADIX_TILE];
-    alignas(16) __shared__ u32 counters[PAIRS * RADIX_BLOCK];
+    alignas(16) __shared__ u32 counters[HALVES * RADIX_BLOCK / 2];
     __shared__ U elements[RADIX_TILE];
     __shared__ u32 next[DIGITS];
     const DigitTile t = DigitTile::of_block(d);
     const SortRows &s = d.rows;
     const u32 me = thread_x();
-    const u64 from = row_place(s, t.row, 0);
+    const u64 from = row_place(s, t.row, 0) + t.first * s.src_step;
+    U own[RADIX_EACH];
+    load_tile(own, src + from, s.src_step, t.length);
+    const u32 of_digit = totals[t.row * DIGITS + me], before = counts[DigitTile::count_at(t, d, me)];
 #pragma unroll
     for (u32 e = 0; e < RADIX_EACH; e++) {
         const u32 i = me + e * RADIX_BLOCK;
+        elements[i] = own[e];
         // Empty places have the largest digit, and come after all elements.
-        u32 digit = DIGITS - 1;
-        if (i < t.length) {
-            const U element = src[from + (u64)(t.first + i) * s.src_step];
-            elements[i] = element;
-            digit = digit_of<U>(element, d);
-        }
-        words[i] = i | digit << 16;
+        words[i] = i | (i < t.length ? digit_of<U>(own[e], d) : DIGITS - 1) << 16;
     }
     u32 all;
-    const u32 begin = sum_before(totals[t.row * DIGITS + me], counters, RADIX_BLOCK, all);
-    next[me] = begin + counts[DigitTile::count_at(t, d, me)];
+    next[me] = before + sum_before(of_digit, counters, RADIX_BLOCK, all);
     sort_by_half<16>(words, counters);
     sort_by_half<20>(words, counters);
     // From the digit's begin in the row and in the tile, the place of an element in the row
     // follows from that in the tile.
-    u32 *const moved = counters;
-#pragma unroll 4
+#pragma unroll
     for (u32 e = 0; e < RADIX_EACH; e++) {
         const u32 i = me + e * RADIX_BLOCK, digit = words[i] >> 16;
         if (i == 0 || words[i - 1] >> 16 != digit)
             next[digit] -= i;
-        if (positions_to != nullptr && i < t.length)
-            moved[i] = positions != nullptr ? positions[from + (u64)(t.first + i) * s.src_step] : t.first + i;
+    }
+    u32 *const moved = counters;
+    if (positions_to != nullptr) {
+        u32 of_elements[RADIX_EACH];
+        if (positions != nullptr)
+            load_tile(of_elements, positions + from, s.src_step, t.length);
+#pragma unroll
+        for (u32 e = 0; e < RADIX_EACH; e++) {
+            const u32 i = me + e * RADIX_BLOCK;
+            moved[i] = positions != nullptr ? of_elements[e] : t.first + i;
+        }
     }
     barrier();
     const u64 to = row_place(s, t.row, 1);

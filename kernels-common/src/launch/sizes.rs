@@ -187,7 +187,7 @@ sizes! {
     MATMUL_BYTES_TILE_FROM = Size::fixed("matmul.bytes_tile_from", 2);
     /// The longest k of which no sum of products of signed bytes exceeds 32 bits: a library may
     /// saturate longer ones.
-    MATMUL_BYTES_EXACT = Size::adjusted("matmul.bytes_exact", (1 << 17) - 1, 300);
+    MATMUL_BYTES_EXACT = Size::adjusted("matmul.bytes_exact", (1 << 17) - 1, 60);
     /// Rows from which the kernel for thin products takes four at a time.
     MATMUL_THIN_ROWS = Size::fixed("matmul.thin_rows", 2);
     /// Rows and columns from which block products cut integers into digits.

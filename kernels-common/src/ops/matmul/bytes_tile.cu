@@ -152,8 +152,53 @@ ISOBIT_FN void bytes_tile(const u8 *a, const u8 *b, u32 *c, u32 *partial, const 
         }
 }
 
+// Adds to products of the tile's lines what zero points change. A thread has a column and the same
+// rows as all threads; it reads all its results before it writes one, or each would wait for its own.
+ISOBIT_CONST u32 AFTER_ROWS = 16;
+
+ISOBIT_FN void bytes_after(const u8 *a, const u8 *b, u32 *c, const u8 *a_zeros, const u8 *b_zeros, const Product &p,
+                           const Bytes &q) {
+    __shared__ Pack<2, u32> of_rows[AFTER_ROWS];
+    const ProductBlock block = product_block(p);
+    const u32 me = thread_x(), m0 = block.m_tile * AFTER_ROWS, col = block.n_tile * BYTES_BLOCK + me;
+    const u32 count = p.m - m0 < AFTER_ROWS ? p.m - m0 : AFTER_ROWS;
+    const Offsets<3> batch = offsets_of(p.batch, block.batch);
+    const BytesSide rows{a + batch.at[0] + m0 * p.a_row, p.a_row, count};
+    const BytesSide columns{b + batch.at[1], p.b_col, p.n};
+    const auto of_line = [&](const BytesSide &side, u32 line, u32 sum_for, const u8 *zeros, u64 zero) {
+        Pack<2, u32> own{};
+        own.v[0] = has_zero(q, sum_for) ? line_sum(side, line, p.k) : 0;
+        own.v[1] = zero_point(zeros, q, 1 - sum_for, zero);
+        return own;
+    };
+    if (me < count)
+        of_rows[me] = of_line(rows, me, 1, a_zeros, (m0 + me) * q.a_zero_stride);
+    barrier();
+    if (col >= p.n)
+        return;
+    const Pack<2, u32> of_column = of_line(columns, col, 0, b_zeros, col * q.b_zero_stride);
+    c += batch.at[2] + m0 * p.c_row + col * p.c_col;
+    u32 results[AFTER_ROWS];
+#pragma unroll
+    for (u32 r = 0; r < AFTER_ROWS; r++)
+        results[r] = r < count ? c[r * p.c_row] : 0;
+#pragma unroll
+    for (u32 r = 0; r < AFTER_ROWS; r++) {
+        const Pack<2, u32> of_row = of_rows[r];
+        if (r < count)
+            c[r * p.c_row] = with_zeros(results[r], of_row.v[0], of_column.v[0], of_row.v[1], of_column.v[1], p.k);
+    }
+}
+
 } // namespace isobit
 
+#define ISOBIT_MATMUL_BYTES_AFTER(NAME)                                                                                \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256)                                                                                                 \
+    NAME(const u8 *a, const u8 *b, u32 *c, const u8 *a_zeros, const u8 *b_zeros, const Product p, const Bytes q) {     \
+        bytes_after(a, b, c, a_zeros, b_zeros, p, q);                                                                  \
+    }                                                                                                                  \
+    }
 #define ISOBIT_MATMUL_BYTES_TILE(NAME)                                                                                 \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(256, 2)                                                                                     \

@@ -1,5 +1,6 @@
 //! Products of bytes in tiles: operands become lines of signed bytes along k, unless they are, and
-//! the vendor's library or the kernel multiplies these.
+//! the vendor's library or the kernel multiplies these. After the library, another kernel adds what
+//! zero points change.
 //!
 //! Libraries are fast for such lines alone: on an H100, cuBLAS multiplies 4096^3 signed bytes at
 //! 1450 TFLOP/s if both operands have neighbours along k, and at 128 if the right one has not.
@@ -8,7 +9,7 @@ use super::{Kernel, Operand, Problem, key};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::matmul::{BYTES_PACK, BYTES_TILE};
+use crate::manifest::instances::matmul::{BYTES_AFTER, BYTES_PACK, BYTES_TILE};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, Op, Result};
@@ -16,6 +17,9 @@ use std::mem::offset_of;
 
 /// The kernel for tiles. Its shared memory holds three stages of 64 bytes along k of both operands.
 const TILE: Kernel = Kernel { variant: BYTES_TILE, m: 128, n: 128, threads: 256, shared: 3 * 2 * 128 * 64 };
+
+/// Rows of a block that adds what zero points change.
+const AFTER_ROWS: usize = 16;
 
 /// Lines and bytes along k of a block that packs, and its threads.
 const PACK_LINES: usize = 32;
@@ -85,8 +89,8 @@ fn pack_blocks(lines: usize, k: usize) -> usize {
 }
 
 impl<R: GpuRuntime> Problem<'_, R> {
-    /// Computes a product of bytes by the library if it is one of signed bytes without zero points,
-    /// whose bits are the same with any numerics; else by the kernel.
+    /// Computes a product of bytes by the library, if its sums of products of signed bytes are exact
+    /// and so the same with any numerics; else by the kernel.
     ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
@@ -103,7 +107,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let all = each.saturating_mul(count(&self.batch));
         let most = sizes::MATMUL_SCRATCH.limit(all) / each;
         let blocks = |m: usize, n: usize| {
-            m.div_ceil(TILE.m).saturating_mul(n.div_ceil(TILE.n)).max(pack_blocks(m.max(n), self.k))
+            let tiles = m.div_ceil(AFTER_ROWS).saturating_mul(n.div_ceil(TILE.n));
+            tiles.max(pack_blocks(m.max(n), self.k))
         };
         self.in_parts(&blocks, most, &mut |part, _| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
@@ -120,18 +125,36 @@ impl<R: GpuRuntime> Problem<'_, R> {
             // SAFETY: the caller promises that every element is allocated.
             held.extend(unsafe { self.pack_bytes(side)? });
         }
-        let is_plain = self.zeros.is_some_and(|zeros| !zeros.may_be_others_than_0(0) && !zeros.may_be_others_than_0(1));
-        if is_plain && !sizes::MATMUL_BYTES_EXACT.is_exceeded(self.k) && self.can_call_library() {
+        if !sizes::MATMUL_BYTES_EXACT.is_exceeded(self.k) && self.can_call_library() {
             // The zeros at the end of packed lines change no sum, and libraries may read four bytes
             // at once.
             let whole = Problem { k: self.k.next_multiple_of(CHUNK), batch: self.batch.clone(), ..self };
             // SAFETY: the caller promises what is required.
             if unsafe { whole.vendor(op)? } {
-                return Ok(());
+                // SAFETY: the caller promises valid matrices.
+                return unsafe { self.add_zero_points() };
             }
         }
         // SAFETY: the caller promises valid matrices; packed ones return to the pool afterwards.
         unsafe { self.launch(false, TILE) }
+    }
+
+    /// Adds to the products of packed lines what zero points change.
+    ///
+    /// # Safety
+    /// Same as [`vendor`](Self::vendor).
+    unsafe fn add_zero_points(&self) -> Result<()> {
+        let zeros = self.zeros.as_ref().expect("products of bytes have them");
+        if !zeros.may_be_others_than_0(0) && !zeros.may_be_others_than_0(1) {
+            return Ok(());
+        }
+        let (m_tiles, n_tiles) = (self.m.div_ceil(AFTER_ROWS), self.n.div_ceil(TILE.threads));
+        let (product, [a, b], bytes) = (self.product(m_tiles, n_tiles, 1), zeros.addresses(), zeros.bytes());
+        let blocks = (m_tiles * n_tiles * count(&self.batch)) as u32;
+        let launch = Launch::linear(key(DType::U8, BYTES_AFTER), blocks, TILE.threads as u32);
+        // SAFETY: the caller promises valid matrices, and the products were written earlier in
+        // stream order.
+        unsafe { launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, a, b, product, bytes]) }
     }
 
     /// Whether the library needs nothing that cannot be done now: a handle cannot be created during

@@ -39,6 +39,8 @@ pub const BYTES_TILE: u8 = 13;
 pub const BYTES_THIN: u8 = 14;
 /// Makes lines of signed bytes along k.
 pub const BYTES_PACK: u8 = 15;
+/// Adds to products of such lines what zero points change.
+pub const BYTES_AFTER: u8 = 16;
 
 /// The floats that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -66,6 +68,7 @@ fn add_integers(modules: &mut Vec<Module>) {
     let mut bytes_pack = Module::new("matmul_bytes_pack", "ops/matmul/bytes_pack.cu");
     bytes_pack.kernel(key(BYTES_PACK), "matmul_bytes_pack".into(), "ISOBIT_MATMUL_BYTES_PACK", &[]);
     bytes_tile.kernel(key(BYTES_TILE), "matmul_bytes_tile".into(), "ISOBIT_MATMUL_BYTES_TILE", &[]);
+    bytes_tile.kernel(key(BYTES_AFTER), "matmul_bytes_after".into(), "ISOBIT_MATMUL_BYTES_AFTER", &[]);
     bytes_thin.kernel(key(BYTES_THIN), "matmul_bytes_thin".into(), "ISOBIT_MATMUL_BYTES_THIN", &[]);
     modules.extend([tile, thin, bytes_pack, bytes_tile, bytes_thin]);
 }

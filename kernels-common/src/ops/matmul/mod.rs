@@ -11,8 +11,8 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
 
 use crate::manifest::instances::matmul::{
-    BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, BYTES_PACK, BYTES_THIN, BYTES_TILE, PACK,
-    SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT, carrier,
+    BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, BYTES_AFTER, BYTES_PACK, BYTES_THIN,
+    BYTES_TILE, PACK, SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT, carrier,
 };
 use std::mem::offset_of;
 
@@ -35,7 +35,7 @@ const THIN_COLUMNS: usize = 128;
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     if let Op::MatmulInteger(_) = op {
-        let bytes = [BYTES_PACK, BYTES_TILE, BYTES_THIN].map(|variant| key(DType::U8, variant));
+        let bytes = [BYTES_PACK, BYTES_TILE, BYTES_AFTER, BYTES_THIN].map(|variant| key(DType::U8, variant));
         return bytes.into_iter().chain([key(DType::I32, SEGMENTS)]).collect();
     }
     let units: &[u8] = match Matmul::block_digits(dtypes[0]) {

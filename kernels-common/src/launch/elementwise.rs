@@ -29,6 +29,9 @@ const ACCESS: usize = 16;
 /// kernels loop.
 const STRIDED_UNROLL: u32 = 4;
 const ROWS_UNROLL: u32 = 2;
+/// The number of packs that each thread of a large launch takes one after the other, if it loads
+/// ahead.
+const AHEAD_PACKS: u32 = 4;
 
 /// The kernels of one operation for one set of dtypes.
 #[derive(Debug, Clone, Copy)]
@@ -39,17 +42,28 @@ pub(crate) struct Kernels {
     pub unroll: u32,
     /// Whether there is a rows kernel.
     pub rows: bool,
+    /// Whether the contiguous kernel loads a thread's next pack before it computes one, so that its
+    /// blocks are to loop.
+    pub ahead: bool,
 }
 
 impl Kernels {
     /// A contiguous and a strided kernel.
     pub(crate) const fn new(key: Key, unroll: u32) -> Self {
-        Self { key, unroll, rows: false }
+        Self { key, unroll, rows: false, ahead: false }
+    }
+
+    /// A contiguous and a strided kernel of a function of one argument, with a recipe or without.
+    pub(crate) fn of_function(key: Key, dtype: DType, has_recipe: bool) -> Self {
+        // `has_table` and `loads_ahead` in function.cuh.
+        let ahead = dtype.is_f8() || (has_recipe && dtype == DType::F32);
+        let unroll = if ahead || has_recipe { recipe_unroll(dtype) } else { 2 };
+        Self { ahead, ..Self::new(key, unroll) }
     }
 
     /// A contiguous, a rows and a strided kernel.
     pub(crate) const fn with_rows(key: Key, unroll: u32) -> Self {
-        Self { key, unroll, rows: true }
+        Self { key, unroll, rows: true, ahead: false }
     }
 
     /// Returns the keys of all kernels.
@@ -170,13 +184,22 @@ unsafe fn launch<R: GpuRuntime>(
     let walks = match plan(operands, kernels.rows) {
         Plan::Nothing => return Ok(()),
         Plan::Contiguous => {
-            let mut args: Args<'_> = operands.iter().map(|o| Arg::new(&o.ptr)).collect();
-            args.push(Arg::new(&n));
-            args.extend_from_slice(params);
-            let launch = Launch::linear(kernels.key, blocks(device, n / width as u64, kernels.unroll), BLOCK);
-            // SAFETY: the caller promises valid operands and parameters; the layouts are
-            // contiguous.
-            return unsafe { launch.on(device, &args) };
+            let span = if kernels.ahead { sizes::AHEAD_SPAN.limit(n as usize) as u64 } else { n };
+            for from in (0..n).step_by(span as usize) {
+                let count = span.min(n - from);
+                let ptrs: SmallVec<[u64; MAX_OPERANDS]> =
+                    operands.iter().map(|o| o.ptr + from * o.size as u64).collect();
+                let mut args: Args<'_> = ptrs.iter().map(Arg::new).collect();
+                args.push(Arg::new(&count));
+                args.extend_from_slice(params);
+                let blocks = blocks(device, count / width as u64, kernels.unroll);
+                let blocks = if kernels.ahead { ahead_blocks(blocks) } else { blocks };
+                let launch = Launch::linear(kernels.key, blocks, BLOCK);
+                // SAFETY: the caller promises valid operands and parameters; the layouts are
+                // contiguous, and so are parts of them.
+                unsafe { launch.on(device, &args)? };
+            }
+            return Ok(());
         }
         Plan::Walks(walks) => walks,
     };
@@ -235,6 +258,13 @@ fn blocks<R: GpuRuntime>(device: &GpuDevice<R>, units: u64, unroll: u32) -> u32 
     let limits = device.runtime().limits();
     let blocks = units.div_ceil(u64::from(BLOCK * unroll));
     loop_blocks(limits, blocks, BLOCK) as u32
+}
+
+/// Returns the number of blocks of a kernel that loads ahead: a block starts with a load that
+/// nothing hides, and maybe with a table, but a small launch needs its blocks to fill the device.
+fn ahead_blocks(blocks: u32) -> u32 {
+    let least = sizes::AHEAD_BLOCKS.limit(blocks as usize) as u32;
+    blocks.min(blocks.div_ceil(AHEAD_PACKS).max(least))
 }
 
 /// Returns the number of blocks of a kernel that loops over its units: as many as there are units
@@ -599,6 +629,13 @@ mod tests {
             assert_eq!(walks[0].variant, variant);
             let walk = Walk::new(&walks[0].axes, walks[0].broadcast, [None, None, value.scalar, None]);
             assert_eq!((walk.scalars, walk.stride[2][0]), (0b100, (-2.5f64).to_bits()));
+        }
+    }
+
+    #[test]
+    fn blocks_that_load_ahead_loop_once_the_device_is_full() {
+        for (packs, blocks) in [(1, 1), (2048, 2048), (2049, 2048), (8193, 2049), (65_536, 16_384)] {
+            assert_eq!(ahead_blocks(packs), blocks);
         }
     }
 

@@ -128,6 +128,12 @@ sizes! {
     /// The maximum number of units of work in one launch of an elementwise walk. It keeps index
     /// arithmetic in 32 bits.
     ELEMENTWISE = Size::adjusted("elementwise.units", (1 << 31) - 1, 512);
+    /// The number of blocks up to which those of a kernel that loads ahead do not loop: enough for
+    /// any device to be full.
+    AHEAD_BLOCKS = Size::adjusted("elementwise.ahead_blocks", 1 << 11, 1);
+    /// The maximum number of elements in one launch of a kernel that loads ahead, and counts in 32
+    /// bits; whole packs of every dtype.
+    AHEAD_SPAN = Size::adjusted("elementwise.ahead_span", 1 << 30, 1 << 13);
     /// The number of elements from which an input is transposed, which costs one more launch ...
     TURN_FROM = Size::adjusted("elementwise.turn_from", 1 << 18, 64);
     /// ... and the minimum sizes of the two dimensions.

@@ -89,7 +89,9 @@ pub(crate) const fn declaration(dtype: DType) -> &'static str {
     }
 }
 
-/// Whether the functions of a dtype that have recipes run as those of f32 (`ops/through_f32.rs`).
+/// Whether the functions of a dtype that have recipes are those of f32. Its functions of one
+/// argument are in the modules of f8e4m3's ([`functions_of`]), the others run as in
+/// `ops/through_f32.rs`.
 pub(crate) const fn has_recipes_of_f32(dtype: DType) -> bool {
     matches!(dtype, DType::F8E5M2)
 }
@@ -119,6 +121,38 @@ pub(crate) fn recipes(dtype: DType) -> &'static str {
         ),
     }
 }
+
+/// Returns the dtypes whose functions of one argument are in the modules of a dtype's, and what
+/// these modules are named after. The floats of 8 bits share them, because their kernels are short:
+/// they look results up (`ops/function.cuh`).
+pub(crate) const fn functions_of(dtype: DType) -> Option<(&'static str, &'static [DType])> {
+    match dtype {
+        DType::F8E4M3 => Some(("f8", &[DType::F8E4M3, DType::F8E5M2])),
+        DType::F16 => Some(("f16", &[DType::F16])),
+        DType::BF16 => Some(("bf16", &[DType::BF16])),
+        DType::F32 => Some(("f32", &[DType::F32])),
+        DType::F64 => Some(("f64", &[DType::F64])),
+        _ => None,
+    }
+}
+
+/// Returns the prelude of the module of these dtypes, see [`recipes`].
+pub(crate) fn recipes_of_functions(dtypes: &[DType]) -> &'static str {
+    if let &[dtype] = dtypes { recipes(dtype) } else { RECIPES_OF_BYTES }
+}
+
+/// A lambda, because the recipes of one dtype do not compile with the other.
+const RECIPES_OF_BYTES: &str = concat!(
+    "#include \"device_lib/f8e5m2.cuh\"\n",
+    "#include \"device_lib/math/f32.cuh\"\n",
+    "#include \"device_lib/math/narrow.cuh\"\n",
+    "#define ISOBIT_OF_BYTES(NAME, ...) [&] { \\\n",
+    "    if constexpr (is_same<T, f8e5m2>) return round_to<T>(math::NAME(__VA_ARGS__)); \\\n",
+    "    else return round_to<T>(narrow::NAME<T>(__VA_ARGS__)); \\\n",
+    "}()\n",
+    "#define ISOBIT_RECIPE(NAME, X) ISOBIT_OF_BYTES(NAME, to_f32(X))\n",
+    "#define ISOBIT_RECIPE_2(NAME, X, Y) ISOBIT_OF_BYTES(NAME, to_f32(X), to_f32(Y))\n",
+);
 
 /// Adds the modules of every family.
 pub fn add(modules: &mut Vec<Module>) {

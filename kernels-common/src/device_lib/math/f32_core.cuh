@@ -30,6 +30,10 @@ ISOBIT_FN float at_least(float x, float lo) { return x < lo ? lo : x; }
 ISOBIT_FN float at_most(float x, float hi) { return x > hi ? hi : x; }
 #endif
 
+// y with the sign of x, for a y that has no other sign, in one instruction. LLVM takes three for
+// any y.
+ISOBIT_FN float with_sign(float y, float x) { return from_bits(to_bits(y) | (to_bits(x) & 0x80000000u)); }
+
 // a + b and its rounding error.
 struct Pair {
     float high, low;

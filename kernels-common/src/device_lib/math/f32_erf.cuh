@@ -27,7 +27,7 @@ ISOBIT_FN float erf(float x) {
     float r = fma(q, b, -(t - f32::ROUNDER));
     float s = f32::scale_of(t);
     float far = fma(-s, f32::exp2m1_poly(r), 1.0f - s);
-    return copysign(a < 1.0f ? near : far, x);
+    return f32::with_sign(a < 1.0f ? near : far, x);
 }
 
 } // namespace isobit::math

@@ -46,7 +46,7 @@ ISOBIT_FN float expm1_below(float x) {
 } // namespace f32
 
 ISOBIT_FN float expm1(float x) {
-    float y = copysign(f32::expm1_below(f32::at_least(x, -18.0f)), x);
+    float y = f32::with_sign(f32::expm1_below(f32::at_least(x, -18.0f)), x);
     // The 1 is negligible.
     if (x > 88.0f) y = exp(x);
     return y;

@@ -44,7 +44,7 @@ ISOBIT_FN float sinh(float x) {
     float error = fma(sum, h.high, dif - u);
     float y = u + fma(sum, h.s, fma(dif, h.c, error));
     if (abs(x) > 44.0f) y = f32::half_exp(abs(x));
-    return copysign(y, x);
+    return f32::with_sign(y, x);
 }
 
 ISOBIT_FN float cosh(float x) {
@@ -86,7 +86,7 @@ ISOBIT_FN float tanh(float x) {
     float w = f32::recip_rough(d);
     w = fma(w, fma(-low, w, fma(-d, w, 1.0f)), w);
     float far = fma(-2.0f, w, 1.0f);
-    return copysign(a < 0.6f ? near : far, x);
+    return f32::with_sign(a < 0.6f ? near : far, x);
 }
 
 } // namespace isobit::math

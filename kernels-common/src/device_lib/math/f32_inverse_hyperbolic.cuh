@@ -15,14 +15,15 @@ ISOBIT_FN Pair root_pair(float z, float z_low) {
     return {high, rest - (high - root)};
 }
 
-// The e of log_parts of a normal x, in the exponent field, and from that e itself and 2^-e, for e
-// up to 126.
-ISOBIT_FN u32 log_field(float x) { return (to_bits(x) - 0x3f2aaaabu) & 0xff800000u; }
-ISOBIT_FN float field_value(u32 field) { return (float)(i32)field * 0x1p-23f; }
+// The e of log_parts of a normal number with these bits, in the exponent field, and from that 2^-e,
+// for e up to 126.
+ISOBIT_FN u32 log_field(u32 bits) { return (bits - 0x3f2aaaabu) & 0xff800000u; }
 ISOBIT_FN float field_down(u32 field) { return from_bits(0x3f800000u - field); }
 
 // Above this, asinh and acosh are log(2 x) to the last bit.
 ISOBIT_CONST float LOG_TWICE = 0x1p12f;
+// The bits of 2 x, also if that is too large for an f32.
+ISOBIT_FN u32 twice(float x) { return to_bits(x) + 0x00800000u; }
 
 } // namespace f32
 
@@ -42,37 +43,35 @@ ISOBIT_FN float asinh(float x) {
     f32::Pair root = f32::root_pair(sum.high, sum.low + fma(a, a, -square));
     float high = root.high + a;
     float low = ((root.high - high) + a) + root.low;
-    float v = big ? a : high;
+    u32 v = big ? f32::twice(a) : to_bits(high);
     u32 field = f32::log_field(v);
-    float e = f32::field_value(field);
     // The lower part on the scale of the mantissa.
     float f_low = low * f32::field_down(field);
-    float f = from_bits(to_bits(v) - field) - 1.0f;
-    f32::Pair r = f32::log_join_pair(big ? e + 1.0f : e, f, big ? 0.0f : f_low);
-    float far = a < f32::inf() ? r.high + r.low : a;
-    return copysign(a < 0.5f ? near : far, x);
+    float f = from_bits(v - field) - 1.0f;
+    f32::Pair r = f32::log_join_pair(field, f, big ? 0.0f : f_low);
+    // Of infinity. LLVM takes two instructions for a comparison of a.
+    float far = v == 0x80000000u ? a : r.high + r.low;
+    return f32::with_sign(a < 0.5f ? near : far, x);
 }
 
-// log(1 + (t + sqrt(t (t + 2)))) with t = x - 1.
+// log(1 + (t + sqrt(t (t + 2)))) with t = x - 1, which is exact up to 2^24.
 ISOBIT_FN float acosh(float x) {
     bool big = x > f32::LOG_TWICE;
     float t = x - 1.0f;
-    float t_low = x - (t + 1.0f);
     f32::Pair s = f32::one_sum(2.0f, t);
     float z = t * s.high;
-    float z_low = fma(t, s.low, fma(t, s.high, -z)) + (2.0f * (t + 1.0f)) * t_low;
+    float z_low = fma(t, s.low, fma(t, s.high, -z));
     f32::Pair root = f32::root_pair(z, z_low);
     float high = root.high + t;
-    float low = ((root.high - high) + t) + (root.low + t_low);
-    // As log_one_plus, or the parts of x itself.
-    u32 field = f32::log_field(big ? x : 1.0f + high);
-    float e = f32::field_value(field);
+    float low = ((root.high - high) + t) + root.low;
+    // As log_one_plus, or the parts of 2 x itself.
+    u32 field = f32::log_field(big ? f32::twice(x) : to_bits(1.0f + high));
     float down = f32::field_down(field);
-    float scaled = from_bits(to_bits(big ? x : high) - field);
+    float scaled = from_bits((big ? f32::twice(x) : to_bits(high)) - field);
     float offset = big ? -1.0f : down - 1.0f;
     float f = scaled + offset;
     float f_low = fma(low, down, scaled - (f - offset));
-    f32::Pair r = f32::log_join_pair(big ? e + 1.0f : e, f, big ? 0.0f : f_low);
+    f32::Pair r = f32::log_join_pair(field, f, big ? 0.0f : f_low);
     float y = x < f32::inf() ? r.high + r.low : x;
     return x < 1.0f ? f32::nan() : y;
 }
@@ -88,7 +87,7 @@ ISOBIT_FN float atanh(float x) {
     q = fma(fma(-q, d, n), w, q);
     f32::Pair r = f32::log1p_pair(q, fma(-q, d_low, fma(-q, d, n)) * w);
     float beyond = a == 1.0f ? f32::inf() : f32::nan();
-    return copysign(a < 1.0f ? 0.5f * (r.high + r.low) : beyond, x);
+    return f32::with_sign(a < 1.0f ? 0.5f * (r.high + r.low) : beyond, x);
 }
 
 } // namespace isobit::math

@@ -35,7 +35,7 @@ ISOBIT_FN float asin(float x) {
     float error = fma(-2.0f, r.s, f32::PIO2_HI - u);
     float far = u + (error + fma(-2.0f, r.tail, f32::PIO2_LO));
     float y = r.half ? far : r.s + r.tail;
-    return copysign(a > 1.0f ? f32::nan() : y, x);
+    return f32::with_sign(a > 1.0f ? f32::nan() : y, x);
 }
 
 ISOBIT_FN float acos(float x) {
@@ -74,7 +74,7 @@ ISOBIT_FN float atan(float x) {
     // Adds u_low as -u_low d, which is then multiplied by t = -1/d: one rounding fewer than a sum
     // of three.
     float p = fma(q, z, inverse ? -(u_low * d) : 0.0f);
-    return copysign(fma(t, p, inverse ? u : a), x);
+    return f32::with_sign(fma(t, p, inverse ? u : a), x);
 }
 
 } // namespace isobit::math

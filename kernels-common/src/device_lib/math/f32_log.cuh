@@ -31,41 +31,47 @@ ISOBIT_FN float log_tail(float f) {
 }
 
 // e ln 2 + log(1 + f + f_low). f_low is nonzero only for f near -0.29, and has the weight 1 / (1 +
-// f). The rounding error of the leading e ln 2 + f is kept.
-ISOBIT_FN float log_join(float e, float f, float f_low) {
-    float u = fma(e, LN2_HI, f);
-    float error = fma(e, LN2_HI, -u) + f;
-    return u + fma(f * f, log_tail(f), fma(e, LN2_LO, fma(1.4140625f, f_low, error)));
+// f). The rounding error of the leading e ln 2 + f is kept. e counts units of a power of two.
+ISOBIT_FN float log_join(float e, float f, float f_low, float unit = 1.0f) {
+    float u = fma(e, LN2_HI * unit, f);
+    float error = fma(e, LN2_HI * unit, -u) + f;
+    return u + fma(f * f, log_tail(f), fma(e, LN2_LO * unit, fma(1.4140625f, f_low, error)));
 }
 
-// e ln 2 + log(1 + f + f_low) for any f, as the leading sum and the rest.
-ISOBIT_FN Pair log_join_pair(float e, float f, float f_low) {
-    float u = fma(e, LN2_HI, f);
-    float error = fma(e, LN2_HI, -u) + f;
+// What an e in the exponent field counts.
+ISOBIT_CONST float FIELD_UNIT = 0x1p-23f;
+
+// e ln 2 + log(1 + f + f_low) for any f and an e in the exponent field, as the leading sum and the
+// rest.
+ISOBIT_FN Pair log_join_pair(u32 field, float f, float f_low) {
+    float e = (float)(i32)field;
+    float u = fma(e, LN2_HI * FIELD_UNIT, f);
+    float error = fma(e, LN2_HI * FIELD_UNIT, -u) + f;
     // The weight 1 / (1 + f) to the third power of f.
     float weighted = fma(-f, fma(-f, f_low, f_low), f_low);
-    return {u, fma(f * f, log_tail(f), fma(e, LN2_LO, weighted + error))};
+    return {u, fma(f * f, log_tail(f), fma(e, LN2_LO * FIELD_UNIT, weighted + error))};
 }
 
-// 1 + x as 2^e (1 + f + f_low), where 1 + x only determines the exponent. A lower part of x times
-// down = 2^-e may be added to f_low.
+// 1 + x as 2^e (1 + f + f_low), where 1 + x only determines the exponent, and e is in the exponent
+// field. A lower part of x times down = 2^-e may be added to f_low.
 struct OnePlus {
-    float e, f, f_low, down;
+    u32 field;
+    float f, f_low, down;
 };
 ISOBIT_FN OnePlus log_one_plus(float x) {
-    u32 e = (to_bits(1.0f + x) - 0x3f2aaaabu) & 0xff800000u;
-    float scaled = from_bits(to_bits(x) - e);
-    i32 unit = (i32)(0x3f800000u - e);
+    u32 field = (to_bits(1.0f + x) - 0x3f2aaaabu) & 0xff800000u;
+    float scaled = from_bits(to_bits(x) - field);
+    i32 unit = (i32)(0x3f800000u - field);
     float down = from_bits(unit < 0 ? 0u : (u32)unit);
     float offset = down - 1.0f;
     float f = scaled + offset;
-    return {from_bits((u32)((i32)e >> 23) + 0x4b400000u) - ROUNDER, f, scaled - (f - offset), down};
+    return {field, f, scaled - (f - offset), down};
 }
 
 // log(1 + x + x_low)
 ISOBIT_FN Pair log1p_pair(float x, float x_low) {
     OnePlus p = log_one_plus(x);
-    return log_join_pair(p.e, p.f, fma(x_low, p.down, p.f_low));
+    return log_join_pair(p.field, p.f, fma(x_low, p.down, p.f_low));
 }
 
 // The special values of a logarithm with its pole at x = pole; returns y for all other x.
@@ -102,7 +108,8 @@ ISOBIT_FN float log2(float x) {
 
 ISOBIT_FN float log1p(float x) {
     f32::OnePlus p = f32::log_one_plus(x);
-    return copysign(f32::log_edges(x, -1.0f, f32::log_join(p.e, p.f, p.f_low)), x);
+    float y = f32::log_join((float)(i32)p.field, p.f, p.f_low, f32::FIELD_UNIT);
+    return f32::with_sign(f32::log_edges(x, -1.0f, y), x);
 }
 
 } // namespace isobit::math

@@ -25,12 +25,12 @@ ISOBIT_FN Pair exp_pair(float x, bool deep) {
 
 // log1p_pair for x from exp(-22) to 1, where e is 0 or 1.
 ISOBIT_FN Pair log1p_pair_below(float x, float x_low) {
-    bool one = 1.0f + x >= 0x1.555556p0f;
+    // 1 + x >= 4/3, after rounding
+    bool one = x > 0x1.555554p-2f;
     float down = one ? 0.5f : 1.0f;
     float offset = one ? -0.5f : 0.0f;
-    float scaled = x * down;
-    float f = scaled + offset;
-    float f_low = fma(x_low, down, scaled - (f - offset));
+    float f = fma(x, down, offset);
+    float f_low = fma(x_low, down, fma(x, down, -(f - offset)));
     float e_high = one ? LN2_HI : 0.0f;
     float u = e_high + f;
     float error = (e_high - u) + f;
@@ -45,7 +45,7 @@ ISOBIT_FN float softplus(float x) {
     bool deep = x < f32::LOG1P_BELOW;
     f32::Pair power = f32::exp_pair(f32::at_least(-abs(x), -120.0f), deep);
     f32::Pair log = f32::log1p_pair_below(power.high, power.low);
-    f32::Pair sum = f32::two_sum(x < 0.0f ? 0.0f : x, log.high);
+    f32::Pair sum = f32::two_sum(f32::at_least(x, 0.0f), log.high);
     float y = sum.high + (sum.low + log.low);
     y = deep ? power.high * 0x1p-64f : y;
     return x > 22.0f ? x : y;
@@ -57,7 +57,7 @@ ISOBIT_FN float mish(float x) {
     bool below = x < 0.0f;
     bool deep = x < f32::LOG1P_BELOW;
     x = f32::at_least(x, -120.0f);
-    f32::Pair power = f32::exp_pair(f32::at_least(-abs(x), -120.0f), deep);
+    f32::Pair power = f32::exp_pair(-abs(x), deep);
     // E beside 1 and 2.
     float high = deep ? 0.0f : power.high;
     float low = deep ? 0.0f : power.low;
@@ -74,7 +74,7 @@ ISOBIT_FN float mish(float x) {
     float q_low = (fma(-q, d_low, fma(-q, d.high, n.high)) + n_low) * w;
     float g = power.high * q;
     float g_low = fma(power.high, q, -g) + fma(power.low, q, power.high * q_low);
-    float y = copysign(fma(x, below ? g : q, x * (below ? g_low : q_low)), x);
+    float y = f32::with_sign(fma(x, below ? g : q, x * (below ? g_low : q_low)), x);
     y = deep ? y * 0x1p-64f : y;
     return x > 22.0f ? x : y;
 }

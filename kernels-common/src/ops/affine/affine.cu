@@ -1,6 +1,6 @@
 // x * mul + add.
 #include "device_lib/arith.cuh"
-#include "device_lib/elementwise.cuh"
+#include "ops/function.cuh"
 
 namespace isobit {
 
@@ -17,12 +17,12 @@ struct Affine {
     NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n, isobit::compute_t<isobit::T> factor,                     \
          isobit::compute_t<isobit::T> summand) {                                                                       \
         using namespace isobit;                                                                                        \
-        contiguous<pack_size<T>(), unroll_of<T>>(Affine<T>{factor, summand}, n, dst, src);                             \
+        contiguous_function<unroll_of<T>>(Affine<T>{factor, summand}, n, dst, src);                                    \
     }
 #define ISOBIT_AFFINE_STRIDED(NAME, T)                                                                                 \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *src, isobit::Walk<2> walk, isobit::compute_t<isobit::T> factor,              \
          isobit::compute_t<isobit::T> summand) {                                                                       \
         using namespace isobit;                                                                                        \
-        strided<1, 4>(Indices<0>{}, Affine<T>{factor, summand}, walk, dst, src);                                       \
+        strided_function<4>(Affine<T>{factor, summand}, walk, dst, src);                                               \
     }

@@ -1,6 +1,6 @@
 // min(max(x, low), high), with the limits in the compute type.
 #include "device_lib/arith.cuh"
-#include "device_lib/elementwise.cuh"
+#include "ops/function.cuh"
 
 namespace isobit {
 
@@ -23,12 +23,12 @@ struct Clamp {
     NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n, isobit::compute_t<isobit::T> low,                        \
          isobit::compute_t<isobit::T> high) {                                                                          \
         using namespace isobit;                                                                                        \
-        contiguous<pack_size<T>(), unroll_of<T>>(Clamp<T>{low, high}, n, dst, src);                                    \
+        contiguous_function<unroll_of<T>>(Clamp<T>{low, high}, n, dst, src);                                           \
     }
 #define ISOBIT_CLAMP_STRIDED(NAME, T)                                                                                  \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *src, isobit::Walk<2> walk, isobit::compute_t<isobit::T> low,                 \
          isobit::compute_t<isobit::T> high) {                                                                          \
         using namespace isobit;                                                                                        \
-        strided<1, 4>(Indices<0>{}, Clamp<T>{low, high}, walk, dst, src);                                              \
+        strided_function<4>(Clamp<T>{low, high}, walk, dst, src);                                                      \
     }

@@ -1,7 +1,7 @@
 //! Two kernels per operation and dtype: affine and clamp for every dtype, the others for floats.
 //! Signed integers share the `affine` kernels of the unsigned ones.
 
-use super::{declaration, has_recipes_of_f32, recipes, without_sign};
+use super::{declaration, functions_of, recipes_of_functions, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -49,14 +49,17 @@ pub fn add(modules: &mut Vec<Module>) {
         let strided = format!("leaky_relu_strided_{dtype}");
         leaky.kernel(key(LEAKY_RELU, Key::STRIDED), strided, "ISOBIT_LEAKY_RELU_STRIDED", &[ty]);
         modules.push(leaky);
-        if has_recipes_of_f32(dtype) {
-            continue;
-        }
+        let Some((suffix, dtypes)) = functions_of(dtype) else { continue };
         for (op, name) in [(POWF, "powf"), (ELU, "elu"), (CELU, "celu")] {
-            let mut module = Module::new(format!("{name}_{dtype}"), "ops/affine/math.cu").with_prelude(recipes(dtype));
-            let args = [name, ty];
-            module.kernel(key(op, Key::CONTIGUOUS), format!("{name}_{dtype}"), "ISOBIT_PARAMETER", &args);
-            module.kernel(key(op, Key::STRIDED), format!("{name}_strided_{dtype}"), "ISOBIT_PARAMETER_STRIDED", &args);
+            let prelude = recipes_of_functions(dtypes);
+            let mut module = Module::new(format!("{name}_{suffix}"), "ops/affine/math.cu").with_prelude(prelude);
+            for &dtype in dtypes {
+                let key = |variant| Key::new(Family::Affine, op, &[dtype], variant);
+                let args = [name, dtype.as_str()];
+                module.kernel(key(Key::CONTIGUOUS), format!("{name}_{dtype}"), "ISOBIT_PARAMETER", &args);
+                let strided = format!("{name}_strided_{dtype}");
+                module.kernel(key(Key::STRIDED), strided, "ISOBIT_PARAMETER_STRIDED", &args);
+            }
             modules.push(module);
         }
     }

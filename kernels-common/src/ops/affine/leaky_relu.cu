@@ -1,5 +1,5 @@
 // x above zero, slope * x elsewhere.
-#include "device_lib/elementwise.cuh"
+#include "ops/function.cuh"
 
 namespace isobit {
 
@@ -18,11 +18,11 @@ struct LeakyRelu {
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n, isobit::compute_t<isobit::T> slope) {                    \
         using namespace isobit;                                                                                        \
-        contiguous<pack_size<T>(), unroll_of<T>>(LeakyRelu<T>{slope}, n, dst, src);                                    \
+        contiguous_function<unroll_of<T>>(LeakyRelu<T>{slope}, n, dst, src);                                           \
     }
 #define ISOBIT_LEAKY_RELU_STRIDED(NAME, T)                                                                             \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *src, isobit::Walk<2> walk, isobit::compute_t<isobit::T> slope) {             \
         using namespace isobit;                                                                                        \
-        strided<1, 4>(Indices<0>{}, LeakyRelu<T>{slope}, walk, dst, src);                                              \
+        strided_function<4>(LeakyRelu<T>{slope}, walk, dst, src);                                                      \
     }

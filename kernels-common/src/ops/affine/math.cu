@@ -1,6 +1,6 @@
 // powf, elu and celu: transcendental functions with a parameter in the compute type. They use the
 // recipes of the module's prelude.
-#include "device_lib/elementwise.cuh"
+#include "ops/function.cuh"
 
 namespace isobit::with_parameter {
 
@@ -21,11 +21,11 @@ ISOBIT_PARAMETER_OP(celu, celu)
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n, isobit::compute_t<isobit::T> parameter) {                \
         using namespace isobit;                                                                                        \
-        contiguous<pack_size<T>(), recipe_unroll_of<T>>(with_parameter::OP<T>{parameter}, n, dst, src); \
+        contiguous_function<recipe_unroll_of<T>>(with_parameter::OP<T>{parameter}, n, dst, src);                       \
     }
 #define ISOBIT_PARAMETER_STRIDED(NAME, OP, T)                                                                          \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *src, isobit::Walk<2> walk, isobit::compute_t<isobit::T> parameter) {         \
         using namespace isobit;                                                                                        \
-        strided<1, 2>(Indices<0>{}, with_parameter::OP<T>{parameter}, walk, dst, src);                                 \
+        strided_function<2>(with_parameter::OP<T>{parameter}, walk, dst, src);                                         \
     }

@@ -2,7 +2,7 @@
 
 use crate::key::{Family, Key};
 use crate::launch::Arg;
-use crate::launch::elementwise::{Kernels, recipe_unroll, run};
+use crate::launch::elementwise::{Kernels, run};
 use crate::manifest::instances::affine::{AFFINE, CELU, CLAMP, ELU, LEAKY_RELU, POWF, carrier};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -10,15 +10,16 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
 /// Returns the kernels, with the operation's number in keys.
 fn kernels(op: &Op, dtype: DType) -> Kernels {
-    let (number, unroll) = match op {
-        Op::Powf(_) => (POWF, recipe_unroll(dtype)),
-        Op::Elu(_) => (ELU, recipe_unroll(dtype)),
-        Op::Celu(_) => (CELU, recipe_unroll(dtype)),
-        Op::LeakyRelu(_) => (LEAKY_RELU, 2),
-        Op::Clamp(_) => (CLAMP, 2),
-        _ => (AFFINE, 2),
+    let (number, has_recipe) = match op {
+        Op::Powf(_) => (POWF, true),
+        Op::Elu(_) => (ELU, true),
+        Op::Celu(_) => (CELU, true),
+        Op::LeakyRelu(_) => (LEAKY_RELU, false),
+        Op::Clamp(_) => (CLAMP, false),
+        _ => (AFFINE, false),
     };
-    Kernels::new(Key::new(Family::Affine, number, &[carrier(number, dtype)], Key::CONTIGUOUS), unroll)
+    let key = Key::new(Family::Affine, number, &[carrier(number, dtype)], Key::CONTIGUOUS);
+    Kernels::of_function(key, dtype, has_recipe)
 }
 
 /// Returns the kernels that the operation may launch for these dtypes.

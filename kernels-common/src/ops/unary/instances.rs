@@ -1,7 +1,7 @@
 //! Two kernels per operation and dtype. Operations that return integers unchanged have no kernel,
 //! because that is a copy. Signed integers share the wrapping kernels of the unsigned ones.
 
-use super::{declaration, has_recipes_of_f32, recipes, without_sign};
+use super::{declaration, functions_of, recipes_of_functions, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{DType, UnaryOp};
@@ -28,10 +28,13 @@ pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
         let exact: Vec<UnaryOp> =
             UnaryOp::ALL.iter().copied().filter(|&op| op.is_exact() && has_kernel(op, dtype)).collect();
-        modules.push(module("exact", dtype, "ops/unary/exact.cu", &exact).with_prelude(declaration(dtype)));
-        if dtype.is_float() && !has_recipes_of_f32(dtype) {
-            let math = |(group, ops): &(&str, &[UnaryOp])| module(group, dtype, "ops/unary/math.cu", ops);
-            modules.extend(MATH.iter().map(math).map(|module| module.with_prelude(recipes(dtype))));
+        let name = format!("unary_exact_{dtype}");
+        modules.push(module(name, "ops/unary/exact.cu", declaration(dtype), &[dtype], &exact));
+        if let Some((suffix, dtypes)) = functions_of(dtype) {
+            modules.extend(MATH.iter().map(|(group, ops)| {
+                let name = format!("unary_{group}_{suffix}");
+                module(name, "ops/unary/math.cu", recipes_of_functions(dtypes), dtypes, ops)
+            }));
         }
     }
 }
@@ -46,9 +49,9 @@ fn has_kernel(op: UnaryOp, dtype: DType) -> bool {
     op.takes(dtype) && (dtype.is_float() || !op.is_rounding()) && carrier(op, dtype) == dtype
 }
 
-fn module(group: &str, dtype: DType, source: &'static str, ops: &[UnaryOp]) -> Module {
-    let mut module = Module::new(format!("unary_{group}_{dtype}"), source);
-    for &op in ops {
+fn module(name: String, source: &'static str, prelude: &'static str, dtypes: &[DType], ops: &[UnaryOp]) -> Module {
+    let mut module = Module::new(name, source).with_prelude(prelude);
+    for (&dtype, &op) in dtypes.iter().flat_map(|dtype| ops.iter().map(move |op| (dtype, op))) {
         let key = |variant| Key::new(Family::Unary, op.index(), &[dtype], variant);
         let args = [op.name(), dtype.as_str()];
         module.kernel(key(Key::CONTIGUOUS), format!("{op}_{dtype}"), "ISOBIT_UNARY", &args);

@@ -1,7 +1,7 @@
 //! Functions of one argument.
 
 use crate::key::{Family, Key};
-use crate::launch::elementwise::{Kernels, recipe_unroll, run};
+use crate::launch::elementwise::{Kernels, run};
 use crate::manifest::instances::unary::carrier;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
@@ -14,8 +14,8 @@ fn is_copy(op: UnaryOp, dtype: DType) -> bool {
 }
 
 fn kernels(op: UnaryOp, dtype: DType) -> Kernels {
-    let unroll = if op.is_exact() { 2 } else { recipe_unroll(dtype) };
-    Kernels::new(Key::new(Family::Unary, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS), unroll)
+    let key = Key::new(Family::Unary, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS);
+    Kernels::of_function(key, dtype, !op.is_exact())
 }
 
 /// Returns the kernels that the operation may launch for these dtypes.

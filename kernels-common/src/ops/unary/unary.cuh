@@ -2,15 +2,15 @@
 // after the operations.
 #pragma once
 
-#include "device_lib/elementwise.cuh"
+#include "ops/function.cuh"
 
 #define ISOBIT_UNARY_CONTIGUOUS(NAME, OP, T, PACKS)                                                                    \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK) NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n) {               \
         using namespace isobit;                                                                                        \
-        contiguous<pack_size<T>(), PACKS>(unary::OP<T>{}, n, dst, src);                                                \
+        contiguous_function<PACKS>(unary::OP<T>{}, n, dst, src);                                                       \
     }
 #define ISOBIT_UNARY_WALK(NAME, OP, T, ELEMENTS)                                                                       \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK) NAME(isobit::T *dst, const isobit::T *src, isobit::Walk<2> walk) {        \
         using namespace isobit;                                                                                        \
-        strided<1, ELEMENTS>(Indices<0>{}, unary::OP<T>{}, walk, dst, src);                                            \
+        strided_function<ELEMENTS>(unary::OP<T>{}, walk, dst, src);                                                    \
     }

@@ -49,17 +49,15 @@ pub fn asinh(x: f32) -> f32 {
 /// The inverse hyperbolic cosine, within 1 ulp; NaN below 1.
 #[inline(always)]
 pub fn acosh(x: f32) -> f32 {
-    // log(1 + (t + sqrt(t (t + 2)))) with t = x - 1
+    // log(1 + (t + sqrt(t (t + 2)))) with t = x - 1, which is exact
     let big = x > BIG;
     let t = if big { 1.0 } else { x - 1.0 };
-    let t_low = if big { 0.0 } else { x - (t + 1.0) };
     let s = two_sum(2.0, t);
     let z = t * s.0;
-    // the weight of t_low in t (t + 2) is 2 t + 2
-    let z_low = t.mul_add(s.1, t.mul_add(s.0, -z)) + (2.0 * (t + 1.0)) * t_low;
+    let z_low = t.mul_add(s.1, t.mul_add(s.0, -z));
     let root = root_pair(z, z_low);
     let high = root.0 + t;
-    let low = ((root.0 - high) + t) + (root.1 + t_low);
+    let low = ((root.0 - high) + t) + root.1;
     let near = split_one_plus(high);
     let near_low = low.mul_add(near.down, near.f_low);
     let (e_big, m) = parts(if big { x } else { 1.0 });

@@ -5,7 +5,7 @@ use crate::launch::sizes;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, Layout, Op, Result, Src};
+use isobit_hal::{Layout, Result};
 
 /// A tensor as a walk of at most [`MAX_RANK`](crate::launch::index::MAX_RANK) dimensions.
 pub(super) struct Walked<R: GpuRuntime> {
@@ -40,8 +40,6 @@ pub(super) fn walk<R: GpuRuntime>(src: &GpuStorage<R>, layout: &Layout) -> Resul
     if !sizes::WALK_RANK.is_exceeded(merged.len()) {
         return Ok(Walked { copy: None, start: layout.start_offset(), dims: merged });
     }
-    let row = Layout::contiguous(layout.shape());
-    let mut copy = src.device().alloc(row.elem_count(), src.dtype())?;
-    copy::apply_into(&Op::Copy, &[Src::Storage(src, layout)], &mut copy, &row)?;
-    Ok(Walked { copy: Some(copy), start: 0, dims: dims(&row) })
+    let copy = copy::contiguous(src, layout)?;
+    Ok(Walked { copy: Some(copy), start: 0, dims: dims(&Layout::contiguous(layout.shape())) })
 }

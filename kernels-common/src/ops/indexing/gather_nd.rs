@@ -3,12 +3,12 @@
 //! Otherwise tuples become positions first.
 
 use super::gather::Operands;
-use super::tuples::{BLOCK, Ids, contiguous, flattened, places};
+use super::tuples::{BLOCK, Ids, flattened, places};
 use crate::args;
 use crate::launch::index::{Dim, IndexDims, count, push, split};
 use crate::launch::{Launch, rows, sizes};
 use crate::manifest::instances::indexing::{GATHER_ND, GATHER_ND_16, carrier, with_ids};
-use crate::ops::stored;
+use crate::ops::{copy, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
@@ -130,7 +130,7 @@ pub(super) fn gather<R: GpuRuntime>(
     let (src, src_layout) = match src_layout.reshape(flat.clone()) {
         Ok(layout) => (src, layout),
         Err(_) => {
-            copied = contiguous(src, src_layout)?;
+            copied = copy::contiguous(src, src_layout)?;
             (&copied, Layout::contiguous(flat))
         }
     };

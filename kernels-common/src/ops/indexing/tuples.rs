@@ -154,13 +154,6 @@ pub(super) fn flattened(shape: &[usize], first: usize) -> Dims {
     flat
 }
 
-/// Copies a tensor to contiguous memory.
-pub(super) fn contiguous<R: GpuRuntime>(storage: &GpuStorage<R>, layout: &Layout) -> Result<GpuStorage<R>> {
-    let mut copied = storage.device().alloc(layout.elem_count(), storage.dtype())?;
-    copy::apply_into(&Op::Copy, &[Src::Storage(storage, layout)], &mut copied, &Layout::contiguous(layout.dims()))?;
-    Ok(copied)
-}
-
 /// Runs `scatter_nd`, into a destination that already holds the first operand's elements.
 pub(super) fn scatter<R: GpuRuntime>(
     op: &Op,
@@ -177,7 +170,7 @@ pub(super) fn scatter<R: GpuRuntime>(
     let indexed = ids_layout.dims()[tuples];
     let flat = flattened(dst_layout.dims(), indexed);
     let Ok(to) = dst_layout.reshape(flat) else {
-        let mut copied = contiguous(dst, dst_layout)?;
+        let mut copied = copy::contiguous(dst, dst_layout)?;
         let whole = Layout::contiguous(dst_layout.dims());
         scatter(op, combine, srcs, &mut copied, &whole)?;
         return copy::apply_into(&Op::Copy, &[Src::Storage(&copied, &whole)], dst, dst_layout);
@@ -190,7 +183,7 @@ pub(super) fn scatter<R: GpuRuntime>(
     let (src, from) = match src_layout.reshape(flat.clone()) {
         Ok(layout) => (src, layout),
         Err(_) => {
-            copied = contiguous(src, src_layout)?;
+            copied = copy::contiguous(src, src_layout)?;
             (&copied, Layout::contiguous(flat))
         }
     };

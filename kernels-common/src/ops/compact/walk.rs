@@ -3,7 +3,7 @@
 use crate::launch::index::{Dim, IndexDims, push};
 use crate::launch::sizes;
 use crate::ops::copy;
-use crate::runtime::GpuRuntime;
+use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{Layout, Result};
 
@@ -20,6 +20,11 @@ pub(super) struct Walked<R: GpuRuntime> {
 /// Whether positions among `n` elements need 64 bits.
 pub(super) fn is_wide(n: usize) -> bool {
     sizes::COMPACT_WIDE.is_reached(n)
+}
+
+/// Whether the elements of a walk can be read in packs of 16 bytes.
+pub(super) fn packs(dims: &[Dim<2>], first: DevicePtr) -> bool {
+    matches!(dims, [] | [Dim { stride: [1, _], .. }]) && first.0.is_multiple_of(16)
 }
 
 /// Returns the dimensions of a walk, merged as far as the layout allows.

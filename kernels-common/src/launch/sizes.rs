@@ -333,6 +333,8 @@ sizes! {
     COMPACT_WIDE = Size::adjusted("compact.wide", 1 << 31, 512);
     /// The most tiles of one launch: with 256 threads each, there are fewer than 2^32 threads.
     COMPACT_TILES = Size::adjusted("compact.tiles", 1 << 23, 2);
+    /// The most tiles whose counts each block sums itself, a thread each.
+    COMPACT_SUMMED = Size::adjusted("compact.summed", 256, 2);
 
     /// Channels per group from which tiles are used.
     CONV_TILE_FROM = Size::fixed("conv.tile_from", 16);
@@ -359,8 +361,11 @@ sizes! {
     /// The most elements of one launch of a flip, roll or padding: with the last block's overhang,
     /// indices stay below 2^31.
     INDEX_MAP = Size::adjusted("index_map.elements", 1 << 30, 2048);
-    /// The shortest row whose position is worth computing once for all its elements: a warp's.
+    /// The shortest row whose position is worth computing once for all its elements: a warp's;
+    /// must match map.cu.
     INDEX_MAP_ROW_FROM = Size::fixed("index_map.row_from", 32);
+    /// The most elements of a source's row, or before it, for which packs count places in 31 bits.
+    INDEX_MAP_PACKS = Size::adjusted("index_map.packs", 1 << 30, 100);
     /// The longest row that one block moves.
     INDEX_MAP_ROW_PART = Size::fixed("index_map.row_part", 2048);
     /// The most tensors that one launch joins ...

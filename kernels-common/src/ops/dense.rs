@@ -1,7 +1,7 @@
 //! Operands in the layout that kernels of rows of bytes need; copies operands in other layouts.
 
 use crate::launch::index::{Dim, IndexDims};
-use crate::ops::copy::copy_walk;
+use crate::ops::copy::{self, copy_walk};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Result};
@@ -29,11 +29,7 @@ impl<R: GpuRuntime> Dense<R> {
     }
 
     fn copied(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
-        let copy = storage.device().alloc(layout.elem_count(), storage.dtype())?;
-        let whole = Layout::contiguous(layout.shape());
-        // SAFETY: the layout was validated against its storage, and the copy has space for all of
-        // its elements.
-        unsafe { copy_between(storage, layout, copy.ptr(), &whole)? };
+        let copy = copy::contiguous(storage, layout)?;
         Ok(Self { ptr: copy.ptr(), _copy: Some(copy) })
     }
 }

@@ -1,6 +1,7 @@
 //! Results whose size depends on values. The destination has a size that the caller chose, so
 //! nothing is read back: what is kept is marked with a bit per element, the marks of each tile are
 //! counted and summed, and each tile then writes its results from the place that the sum names.
+//! The counts of few tiles are summed by whoever writes.
 //!
 //! The elements are read once, and the bits twice. Distinct elements are those of the sorted tensor
 //! at which another value begins.

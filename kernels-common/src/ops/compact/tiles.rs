@@ -1,9 +1,9 @@
 //! Finds what a result keeps: a bit for each element, and how many are kept before each tile.
 
-use super::walk::{Walked, is_wide, walk};
+use super::walk::{Walked, is_wide, packs, walk};
 use crate::args;
 use crate::launch::elementwise::carrier;
-use crate::launch::index::{Dim, Index};
+use crate::launch::index::Index;
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::compact::{BLOCK, MARK, TILE, key};
 use crate::ops::sort::Order;
@@ -47,7 +47,10 @@ pub(super) struct Marks<R: GpuRuntime> {
     pub tiles: usize,
     /// A bit for each element of every tile.
     pub words: DevicePtr,
-    /// The number of marks before each tile, and of all, as i64.
+    /// Whether `places` has sums.
+    pub summed: bool,
+    /// The number of marks before each tile, and of all, as i64; or the number of marks of each of
+    /// few tiles.
     places: GpuStorage<R>,
     _words: Option<GpuStorage<R>>,
 }
@@ -75,15 +78,13 @@ impl<R: GpuRuntime> Marks<R> {
         let counts = device.alloc(tiles + 1, DType::I64)?;
         let words = if only_count { None } else { Some(device.alloc(tiles * (TILE / 8), DType::U8)?) };
         let at = words.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
-        let dense = matches!(dims[..], [] | [Dim { stride: [1, _], .. }]);
-        let packs = which == Which::Nonzero && dense && from.0.is_multiple_of(16);
         let mut mark = Mark {
             order: Order::new(dtype, Sort::ascending()),
             walk: Index::new(&dims),
             n: n as u64,
             first: 0,
             begins: u32::from(which == Which::Begins),
-            packs: u32::from(packs),
+            packs: u32::from(which == Which::Nonzero && packs(&dims, from)),
             wide: u32::from(is_wide(n)),
         };
         each_launch(tiles, |first, blocks| {
@@ -93,14 +94,18 @@ impl<R: GpuRuntime> Marks<R> {
             // the address is 0, a word per thread for every tile, and a count after the last.
             unsafe { launch.on(device, args![from, at, counts.ptr(), mark]) }
         })?;
+        let summed = only_count || sizes::COMPACT_SUMMED.is_exceeded(tiles);
+        if !summed {
+            return Ok(Self { n, tiles, words: at, summed, places: counts, _words: words });
+        }
         let mut places = device.alloc(tiles + 1, DType::I64)?;
         let row = Layout::contiguous(tiles + 1);
         let sums = Op::Scan(Scan::cumsum(0).exclusive());
         scan::apply_into(&sums, &[Src::Storage(&counts, &row)], &mut places, &row)?;
-        Ok(Self { n, tiles, words: at, places, _words: words })
+        Ok(Self { n, tiles, words: at, summed, places, _words: words })
     }
 
-    /// Returns the address of the number of marks before each tile.
+    /// Returns the address of the number of marks of each tile, or before it.
     pub fn places(&self) -> DevicePtr {
         self.places.ptr()
     }

@@ -61,12 +61,7 @@ impl<R: GpuRuntime> Sorted<R> {
         let mut flat = None;
         let (src, from) = match layout.contiguous_offsets() {
             Some((start, _)) => (src, Layout::contiguous_with_offset(n, start)),
-            None => {
-                let copy = flat.insert(device.alloc(n, src.dtype())?);
-                let shape = Layout::contiguous(layout.shape());
-                copy::apply_into(&Op::Copy, &[Src::Storage(src, layout)], copy, &shape)?;
-                (&*copy, row.clone())
-            }
+            None => (&*flat.insert(copy::contiguous(src, layout)?), row.clone()),
         };
         let mut values = device.alloc(n, src.dtype())?;
         let Some(dtype) = positions else {

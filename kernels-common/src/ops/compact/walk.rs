@@ -3,9 +3,9 @@
 use crate::launch::index::{Dim, IndexDims, push};
 use crate::launch::sizes;
 use crate::ops::copy;
-use crate::runtime::GpuRuntime;
+use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, Layout, Op, Result, Src};
+use isobit_hal::{Layout, Result};
 
 /// A tensor as a walk of at most [`MAX_RANK`](crate::launch::index::MAX_RANK) dimensions.
 pub(super) struct Walked<R: GpuRuntime> {
@@ -20,6 +20,11 @@ pub(super) struct Walked<R: GpuRuntime> {
 /// Whether positions among `n` elements need 64 bits.
 pub(super) fn is_wide(n: usize) -> bool {
     sizes::COMPACT_WIDE.is_reached(n)
+}
+
+/// Whether the elements of a walk can be read in packs of 16 bytes.
+pub(super) fn packs(dims: &[Dim<2>], first: DevicePtr) -> bool {
+    matches!(dims, [] | [Dim { stride: [1, _], .. }]) && first.0.is_multiple_of(16)
 }
 
 /// Returns the dimensions of a walk, merged as far as the layout allows.
@@ -40,8 +45,6 @@ pub(super) fn walk<R: GpuRuntime>(src: &GpuStorage<R>, layout: &Layout) -> Resul
     if !sizes::WALK_RANK.is_exceeded(merged.len()) {
         return Ok(Walked { copy: None, start: layout.start_offset(), dims: merged });
     }
-    let row = Layout::contiguous(layout.shape());
-    let mut copy = src.device().alloc(row.elem_count(), src.dtype())?;
-    copy::apply_into(&Op::Copy, &[Src::Storage(src, layout)], &mut copy, &row)?;
-    Ok(Walked { copy: Some(copy), start: 0, dims: dims(&row) })
+    let copy = copy::contiguous(src, layout)?;
+    Ok(Walked { copy: Some(copy), start: 0, dims: dims(&Layout::contiguous(layout.shape())) })
 }

@@ -23,85 +23,226 @@ struct Write {
     // The elements that share the coordinates of the walk.
     u64 inner;
     u32 wide;
+    // Nonzero: `places` has the sum of the counts before each tile, not the count of each tile.
+    u32 summed;
+    // Nonzero: the elements, or the results, are contiguous, and aligned to 16 bytes.
+    u32 src_packs;
+    u32 dst_packs;
+    // Nonzero: the rows of coordinates are contiguous.
+    u32 flat;
+    // The units of a row of coordinates, and the coordinates of each, 1 or 2; 0 if positions do not
+    // fit 32 bits or other elements share the coordinates.
+    u32 unit;
+    Divisor units;
 };
 
 // Must match ops/compact/write.rs.
-static_assert(sizeof(Write) == 296);
+static_assert(sizeof(Write) == 328);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Write, n) == 232 && ISOBIT_OFFSET(Write, end) == 256);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Write, inner) == 280 && ISOBIT_OFFSET(Write, wide) == 288);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Write, dst_packs) == 300 && ISOBIT_OFFSET(Write, units) == 312);
 
-// Lists the places of the marked elements of a tile, and returns how many there are.
-ISOBIT_FN u32 list_marks(const u16 *words, u64 tile, u16 *list, u32 *sums) {
-    const u32 me = thread_x();
-    u32 bits = words[tile * BLOCK + me], total;
-    u32 at = sum_before(count_bits(bits), sums, BLOCK, total);
-#pragma unroll 1
-    for (; bits != 0; bits &= bits - 1)
-        list[at++] = (u16)(me * EACH + lowest_bit(bits));
+// The marks before a tile, and all of them.
+struct Places {
+    u64 before;
+    u64 all;
+};
+
+ISOBIT_FN Places places_of(const u64 *places, u64 tile, const Write &w, u32 *sums) {
+    if (w.summed != 0)
+        return Places{places[tile], places[w.tiles]};
+    // So few tiles that a thread takes each: a launch would take longer than this sum.
+    __shared__ u32 found;
+    u32 total;
+    const u32 before = sum_before(thread_x() < w.tiles ? (u32)places[thread_x()] : 0, sums, BLOCK, total);
+    if (thread_x() == tile)
+        found = before;
     barrier();
-    return total;
+    return Places{found, total};
 }
 
-// Calls `result` with the number of each result of the tile's marks and the position of its
-// element, and `rest` with the numbers of results that no mark gives. Each block takes as many of
-// these as its tile has elements.
-template <typename Result, typename Rest>
-ISOBIT_FN void each_result(const u16 *words, const u64 *places, const Write &w, Result result, Rest rest) {
-    __shared__ u16 list[TILE];
-    __shared__ u32 sums[2 * BLOCK];
-    const u64 tile = w.first + block_x(), start = tile * TILE;
-    const u64 before = places[tile], all = places[w.tiles];
-    // The whole block decides alike.
-    if (before < w.end) {
-        const u32 total = list_marks(words, tile, list, sums);
+// Lists the places of a tile's marked elements in order; `at` is the first one of the thread.
+ISOBIT_FN void list_marks(u32 bits, u32 at, u16 *list) {
 #pragma unroll 1
-        for (u32 k = thread_x(); k < total && before + k < w.end; k += BLOCK)
-            result(before + k, start + list[k]);
+    for (; bits != 0; bits &= bits - 1)
+        list[at++] = (u16)(thread_x() * EACH + lowest_bit(bits));
+    barrier();
+}
+
+// Calls `pack` or `one` with the numbers of elements `from` to `to`: `pack` with the first of `W`
+// that begin at a multiple of it, if the row `packs`.
+template <u32 W, typename AllOf, typename One>
+ISOBIT_FN void each_pack(u64 from, u64 to, bool packs, AllOf pack, One one) {
+    const u32 me = thread_x();
+    if (!packs) {
+#pragma unroll 1
+        for (u64 i = from + me; i < to; i += BLOCK)
+            one(i);
+        return;
     }
+    const u64 up = (from + W - 1) / W * W, down = to / W * W;
+    const u64 low = up < to ? up : to, high = down < low ? low : down;
 #pragma unroll 1
-    for (u64 i = start + thread_x(); i < start + TILE && i < w.end; i += BLOCK)
-        if (i >= all)
-            rest(i);
+    for (u64 i = low + me * W; i < high; i += BLOCK * W)
+        pack(i);
+    // A thread each, of less than a pack: one after the other, clang would load them as a pack.
+    if (from + me < low)
+        one(from + me);
+    if (high + me < to)
+        one(high + me);
+}
+
+// Fills what of a row the marks leave to a tile: each takes as many results as it has elements.
+// A result has `units` elements.
+template <typename U>
+ISOBIT_FN void fill_rest(U *dst, u64 step, u64 start, u64 units, u64 all, const Write &w) {
+    constexpr u32 W = 16 / sizeof(U);
+    const u64 from = start < all ? all : start, to = start + TILE < w.end ? start + TILE : w.end;
+    Pack<W, U> filled;
+#pragma unroll
+    for (u32 v = 0; v < W; v++)
+        filled.v[v] = (U)w.fill;
+    each_pack<W>(
+        from * units, to * units, w.dst_packs != 0, [&](u64 i) { store(dst + i, filled); },
+        [&](u64 i) { dst[i * step] = (U)w.fill; });
+}
+
+// Marked elements are collected in shared memory if a tile has so many that reading all of them
+// costs no more; 8-byte elements would leave an AMD multiprocessor a single block.
+template <typename U>
+constexpr bool collects = sizeof(U) < 8;
+ISOBIT_CONST u32 COLLECTED = TILE / 16;
+
+// Writes a whole tile's marked elements, of which the thread's first one is at `before`, through
+// `kept`, up to result `end`.
+template <typename U>
+ISOBIT_FN void collect(const U *src, U *dst, U *kept, u64 start, u32 bits, u32 before, u64 first, u64 end,
+                       const Write &w) {
+    constexpr u32 W = 16 / sizeof(U);
+    __shared__ u32 marks[BLOCK];
+    const u32 me = thread_x();
+    Pack<W, U> x[EACH / W];
+#pragma unroll
+    for (u32 c = 0; c < EACH / W; c++)
+        x[c] = load<W>(src + start + (c * BLOCK + me) * W);
+    // In shared memory, results have the alignment that they have in the destination.
+    const u64 base = first / W * W;
+    marks[me] = ((u32)(first - base) + before) << 16 | bits;
+    barrier();
+#pragma unroll
+    for (u32 c = 0; c < EACH / W; c++) {
+        const u32 i = (c * BLOCK + me) * W, mark = marks[i / EACH], below = (1u << i % EACH) - 1;
+        u32 to = (mark >> 16) + count_bits(mark & below);
+#pragma unroll
+        for (u32 v = 0; v < W; v++)
+            if ((mark >> (i % EACH + v) & 1) != 0)
+                kept[to++] = x[c].v[v];
+    }
+    barrier();
+    each_pack<W>(
+        first, end, w.dst_packs != 0, [&](u64 i) { store(dst + i, load<W>(kept + (u32)(i - base))); },
+        [&](u64 i) { dst[i * w.step] = kept[(u32)(i - base)]; });
 }
 
 template <typename U>
 ISOBIT_FN void select(const U *src, const u16 *words, const u64 *places, U *dst, const Write &w) {
-    each_result(
-        words, places, w,
-        [&](u64 i, u64 position) { dst[i * w.step] = src[offset_of(w.walk, position, w.wide != 0)]; },
-        [&](u64 i) { dst[i * w.step] = (U)w.fill; });
+    constexpr u32 W = 16 / sizeof(U), AHEAD = 4;
+    union Space {
+        u16 list[TILE];
+        U kept[collects<U> ? TILE + W : 1];
+    };
+    alignas(16) __shared__ Space space;
+    __shared__ u32 sums[2 * BLOCK];
+    const u32 me = thread_x();
+    const u64 tile = w.first + block_x(), start = tile * TILE;
+    const u32 bits = words[tile * BLOCK + me];
+    const Places at = places_of(places, tile, w, sums);
+    // The whole block decides alike.
+    if (at.before < w.end) {
+        u32 total;
+        const u32 before = sum_before(count_bits(bits), sums, BLOCK, total);
+        const u64 end = at.before + total < w.end ? at.before + total : w.end;
+        const bool is_whole = w.src_packs != 0 && start + TILE <= w.n;
+        if (collects<U> && is_whole && total >= COLLECTED) {
+            if constexpr (collects<U>)
+                collect(src, dst, space.kept, start, bits, before, at.before, end, w);
+        } else {
+            list_marks(bits, before, space.list);
+            const u32 results = (u32)(end - at.before);
+#pragma unroll 1
+            for (u32 first = me; first < results; first += AHEAD * BLOCK) {
+                U x[AHEAD];
+#pragma unroll
+                for (u32 u = 0; u < AHEAD; u++)
+                    if (first + u * BLOCK < results)
+                        x[u] = src[offset_of(w.walk, start + space.list[first + u * BLOCK], w.wide != 0)];
+#pragma unroll
+                for (u32 u = 0; u < AHEAD; u++)
+                    if (first + u * BLOCK < results)
+                        dst[(at.before + first + u * BLOCK) * w.step] = x[u];
+            }
+        }
+    }
+    fill_rest(dst, w.step, start, 1, at.all, w);
 }
 
 template <typename I>
 ISOBIT_FN void coordinates(const u16 *words, const u64 *places, I *dst, const Write &w) {
+    __shared__ u16 list[TILE];
+    __shared__ u32 sums[2 * BLOCK];
     const Walk &walk = w.walk;
-    each_result(
-        words, places, w,
-        [&](u64 i, u64 position) {
-            I *row = dst + i * w.step;
-            if (w.wide != 0) {
-                position /= w.inner;
+    const u32 me = thread_x();
+    const u64 tile = w.first + block_x(), start = tile * TILE;
+    const u32 bits = words[tile * BLOCK + me];
+    const Places at = places_of(places, tile, w, sums);
+    // The whole block decides alike.
+    if (at.before < w.end) {
+        u32 total;
+        const u32 before = sum_before(count_bits(bits), sums, BLOCK, total);
+        list_marks(bits, before, list);
+        const u32 results = at.before + total < w.end ? total : (u32)(w.end - at.before);
+        I *rows = dst + at.before * w.step;
+        if (w.unit != 0) {
+            // Neighbours write neighbours, whichever row they are in: with a row for each thread, a
+            // store would write parts of many sectors.
+            const u32 all = results * w.units.size;
 #pragma unroll 1
-                for (u32 d = walk.rank; d-- > 0;) {
-                    const u64 size = walk.stride[1][d], q = position / size;
-                    row[walk.stride[0][d]] = (I)(position - q * size);
-                    position = q;
-                }
-            } else {
-                u32 left = (u32)position / (u32)w.inner;
+            for (u32 j = me; j < all; j += BLOCK) {
+                const u32 k = divide(j, w.units), first = (j - k * w.units.size) * w.unit;
+                u32 left = (u32)start + list[k];
+                Pack<2, I> own{};
 #pragma unroll 1
-                for (u32 d = walk.rank; d-- > 0;) {
+                for (u32 d = walk.rank; d-- > first;) {
                     const u32 q = divide(left, walk.dim[d]);
-                    row[walk.stride[0][d]] = (I)(left - q * walk.dim[d].size);
+                    own.v[1] = own.v[0];
+                    own.v[0] = (I)(left - q * walk.dim[d].size);
+                    left = q;
+                }
+                if (w.unit == 2)
+                    store(rows + (u64)j * 2, own);
+                else
+                    rows[k * w.step + walk.stride[0][first]] = own.v[0];
+            }
+        } else {
+#pragma unroll 1
+            for (u32 k = me; k < results; k += BLOCK) {
+                u64 left = (start + list[k]) / w.inner;
+#pragma unroll 1
+                for (u32 d = walk.rank; d-- > 0;) {
+                    const u64 size = walk.stride[1][d], q = left / size;
+                    rows[k * w.step + walk.stride[0][d]] = (I)(left - q * size);
                     left = q;
                 }
             }
-        },
-        [&](u64 i) {
+        }
+    }
+    if (w.flat != 0) {
+        fill_rest(dst, 1, start, w.step, at.all, w);
+    } else {
 #pragma unroll 1
-            for (u32 d = 0; d < walk.rank; d++)
-                dst[i * w.step + walk.stride[0][d]] = (I)w.fill;
-        });
+        for (u32 d = 0; d < walk.rank; d++)
+            fill_rest(dst + walk.stride[0][d], w.step, start, 1, at.all, w);
+    }
 }
 
 // For each element of a sorted row, the number of its value, which goes to where the element was
@@ -118,7 +259,7 @@ ISOBIT_FN void ranks(const u16 *words, const u64 *places, const u32 *order, I *d
     marks[me] = bits;
     before[me] = sum_before(count_bits(bits), sums, BLOCK, total);
     barrier();
-    const u64 first = places[tile];
+    const u64 first = places_of(places, tile, w, sums).before;
 #pragma unroll 1
     for (u32 i = me; i < TILE && start + i < w.n; i += BLOCK) {
         const u32 word = i / EACH, up_to = (2u << (i % EACH)) - 1;

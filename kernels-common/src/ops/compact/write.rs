@@ -1,10 +1,10 @@
 //! Writes the results of marked elements: elements, coordinates, or numbers of values.
 
 use super::tiles::{Marks, each_launch};
-use super::walk::{Walked, dims, is_wide, walk};
+use super::walk::{Walked, dims, is_wide, packs, walk};
 use crate::args;
 use crate::launch::elementwise::carrier;
-use crate::launch::index::{Dim, Index, MAX_RANK};
+use crate::launch::index::{Dim, Divisor, Index, MAX_RANK};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::compact::{BLOCK, COORDINATES, RANKS, SELECT, key};
 use crate::ops::{copy, fill};
@@ -26,11 +26,18 @@ struct Write {
     fill: u64,
     inner: u64,
     wide: u32,
+    summed: u32,
+    src_packs: u32,
+    dst_packs: u32,
+    flat: u32,
+    unit: u32,
+    units: Divisor,
 }
 
-const _: () = assert!(size_of::<Write>() == 296);
+const _: () = assert!(size_of::<Write>() == 328);
 const _: () = assert!(offset_of!(Write, n) == 232 && offset_of!(Write, end) == 256);
 const _: () = assert!(offset_of!(Write, inner) == 280 && offset_of!(Write, wide) == 288);
+const _: () = assert!(offset_of!(Write, dst_packs) == 300 && offset_of!(Write, units) == 312);
 
 impl Write {
     fn new<R: GpuRuntime>(marks: &Marks<R>, walk: &[Dim<2>]) -> Self {
@@ -44,6 +51,12 @@ impl Write {
             fill: 0,
             inner: 1,
             wide: u32::from(is_wide(marks.n)),
+            summed: u32::from(marks.summed),
+            src_packs: 0,
+            dst_packs: 0,
+            flat: 0,
+            unit: 0,
+            units: Divisor::new(1),
         }
     }
 }
@@ -66,7 +79,14 @@ impl<R: GpuRuntime> Marks<R> {
         let from = copy.as_ref().unwrap_or(src).ptr().at(src.dtype(), start);
         let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
         let step = dst_layout.stride()[0] as u64;
-        let mut write = Write { end: end as u64, step, fill: fill.to_bits(), ..Write::new(self, &dims) };
+        let mut write = Write {
+            end: end as u64,
+            step,
+            fill: fill.to_bits(),
+            src_packs: u32::from(packs(&dims, from)),
+            dst_packs: u32::from(step == 1 && to.0.is_multiple_of(16)),
+            ..Write::new(self, &dims)
+        };
         let key = key(carrier(dst.dtype()), SELECT);
         each_launch(self.tiles, |first, blocks| {
             write.first = first;
@@ -92,14 +112,24 @@ impl<R: GpuRuntime> Marks<R> {
         let end = fill_beyond(self.n, fill, dst, dst_layout)? as u64;
         let (step, column) = (dst_layout.stride()[0] as u64, dst_layout.stride()[1]);
         let key = key(carrier(dst.dtype()), COORDINATES);
+        let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
+        let rank = shape.len();
+        let flat = rank <= MAX_RANK && step == rank as u64 && (rank == 1 || column == 1);
         // A walk has few dimensions; a launch writes their columns.
         for (part, sizes) in shape.chunks(MAX_RANK).enumerate() {
             let columns = part * MAX_RANK..part * MAX_RANK + sizes.len();
             let inner = shape[columns.end..].iter().product::<usize>() as u64;
             let dims: Vec<_> =
                 sizes.iter().zip(columns).map(|(&size, d)| Dim { size, stride: [d * column, size] }).collect();
-            let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
             let mut write = Write { end, step, fill: fill.to_bits(), inner, ..Write::new(self, &dims) };
+            if write.wide == 0 && inner == 1 {
+                let pairs =
+                    flat && rank.is_multiple_of(2) && to.0.is_multiple_of(2 * dst.dtype().size_in_bytes() as u64);
+                write.unit = if pairs { 2 } else { 1 };
+                write.units = Divisor::new(dims.len() / write.unit as usize);
+            }
+            write.flat = u32::from(flat);
+            write.dst_packs = u32::from(flat && to.0.is_multiple_of(16));
             each_launch(self.tiles, |first, blocks| {
                 write.first = first;
                 let launch = Launch::linear(key, blocks, BLOCK as u32);

@@ -45,6 +45,16 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     unsafe { copy_walk(dst.device(), dst.dtype().size_in_bytes(), from, to, dims) }
 }
 
+/// Copies the elements of a layout to contiguous memory, in row-major order.
+///
+/// # Errors
+/// `OutOfMemory`, and the errors of launches.
+pub(crate) fn contiguous<R: GpuRuntime>(storage: &GpuStorage<R>, layout: &Layout) -> Result<GpuStorage<R>> {
+    let mut copied = storage.device().alloc(layout.elem_count(), storage.dtype())?;
+    apply_into(&Op::Copy, &[Src::Storage(storage, layout)], &mut copied, &Layout::contiguous(layout.dims()))?;
+    Ok(copied)
+}
+
 /// Copies the elements of a walk over two tensors (source, destination), of `size` bytes each.
 ///
 /// # Safety

@@ -1,5 +1,5 @@
 //! Two kernels per element size for maps, and two for concatenations: both move bits, whatever
-//! their dtype.
+//! their dtype. Small elements have another for maps with constants.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -11,6 +11,13 @@ pub const ELEMENTS: u8 = 0;
 pub const ELEMENTS_16: u8 = 1;
 /// Moves long rows.
 pub const ROWS: u8 = 2;
+/// Moves packs of small elements between constants.
+pub const PACKS: u8 = 3;
+
+/// Returns whether elements of `size` bytes have [`PACKS`].
+pub const fn has_packs(op: usize, size: usize) -> bool {
+    op == MAP && size <= 2
+}
 
 /// The operations' numbers in keys.
 pub const MAP: usize = 0;
@@ -28,6 +35,9 @@ pub fn add(modules: &mut Vec<Module>) {
             let key = |variant| Key::new(Family::IndexMap, op, &[dtype], variant);
             module.kernel(key(ELEMENTS), format!("{name}_{ty}"), macro_name, &[ty]);
             module.kernel(key(ROWS), format!("{name}_rows_{ty}"), &format!("{macro_name}_ROWS"), &[ty]);
+            if has_packs(op, dtype.size_in_bytes()) {
+                module.kernel(key(PACKS), format!("{name}_packs_{ty}"), "ISOBIT_MAP_PACKS", &[ty]);
+            }
         }
         let key = Key::new(Family::IndexMap, op, &[DType::I64], ELEMENTS_16);
         module.kernel(key, format!("{name}_16"), macro_name, &["vector_detail::words4"]);

@@ -46,22 +46,18 @@ ISOBIT_LAYOUT(ISOBIT_OFFSET(Rows, across_shift) == 412);
 
 ISOBIT_CONST u32 ROW_EACH = 8;
 
-template <typename T>
-ISOBIT_FN void map_rows(const T *src, T *dst, const Rows &rows, T constant) {
+// Moves elements `first`, `first + across` ... of a row whose dimension has a rule.
+template <u32 RULE, typename T>
+ISOBIT_FN void map_row(const T *src, T *dst, const Rows &rows, const Moved &moved, u32 first, T constant) {
     const u32 across = 1u << rows.across_shift, last = rows.map.index.rank - 1;
-    const u32 group = divide(block_x(), rows.parts), part = block_x() - group * rows.parts.size;
-    const u32 row = group * (MAP_BLOCK >> rows.across_shift) + (thread_x() >> rows.across_shift);
-    const u32 first = part * across * ROW_EACH + (thread_x() & (across - 1));
-    if (row >= rows.count)
-        return;
-    const Moved moved = moved_of(rows.map, last, row);
     const u64 from_step = rows.map.index.stride[0][last], to_step = rows.map.index.stride[1][last];
+    const i64 start = rows.map.start[last], size = rows.map.size[last];
     dst += moved.to;
     T value[ROW_EACH];
 #pragma unroll
     for (u32 e = 0; e < ROW_EACH; e++) {
         const u32 i = first + e * across;
-        const i64 from = source_index(rows.map, last, i);
+        const i64 from = by_rule<RULE>(start + (i64)i, size);
         value[e] = constant;
         if (i < rows.length && !moved.constant && from >= 0)
             value[e] = src[moved.from + (u64)from * from_step];
@@ -71,6 +67,90 @@ ISOBIT_FN void map_rows(const T *src, T *dst, const Rows &rows, T constant) {
         const u32 i = first + e * across;
         if (i < rows.length)
             dst[i * to_step] = value[e];
+    }
+}
+
+template <typename T>
+ISOBIT_FN void map_rows(const T *src, T *dst, const Rows &rows, T constant) {
+    const u32 across = 1u << rows.across_shift, last = rows.map.index.rank - 1;
+    const u32 group = divide(block_x(), rows.parts), part = block_x() - group * rows.parts.size;
+    const u32 row = group * (MAP_BLOCK >> rows.across_shift) + (thread_x() >> rows.across_shift);
+    const u32 first = part * across * ROW_EACH + (thread_x() & (across - 1));
+    if (row >= rows.count)
+        return;
+    const Moved moved = moved_of(rows.map, last, row);
+    // Chosen for each element, the rule would be a jump for each.
+    switch (rows.map.rule[last]) {
+    case RULE_WRAP:
+        return map_row<RULE_WRAP>(src, dst, rows, moved, first, constant);
+    case RULE_CLAMP:
+        return map_row<RULE_CLAMP>(src, dst, rows, moved, first, constant);
+    case RULE_REFLECT:
+        return map_row<RULE_REFLECT>(src, dst, rows, moved, first, constant);
+    case RULE_CONSTANT:
+        return map_row<RULE_CONSTANT>(src, dst, rows, moved, first, constant);
+    default:
+        return map_row<RULE_ALONG>(src, dst, rows, moved, first, constant);
+    }
+}
+
+// Small elements between constants, a pack of adjacent ones per thread: with a position for each,
+// computing them takes longer than moving the elements. The destination is contiguous and aligned
+// to 16 bytes, its rows are at least PACKS_ROW long, and neighbours in a row are neighbours in the
+// source too.
+ISOBIT_CONST u32 PACKS_ROW = 32;
+
+// Loads those elements `from` to `to` of a pack that exist.
+template <int W, typename T>
+ISOBIT_FN void load_part(Pack<W, T> &x, const T *src, i32 from, i32 to) {
+#pragma unroll
+    for (i32 v = 0; v < W; v++)
+        if ((v >= from) & (v < to))
+            x.v[v] = src[v];
+}
+
+template <typename T>
+ISOBIT_FN void map_packs(const T *src, T *dst, const IndexMap &map, u32 n, T constant) {
+    constexpr u32 W = 16 / sizeof(T), BLOCK = MAP_BLOCK * W, ROWS = BLOCK / PACKS_ROW + 2;
+    static_assert(ROWS <= MAP_BLOCK && W <= PACKS_ROW);
+    // Where the block's rows come from, and one more: a pack may begin in the last.
+    __shared__ u64 starts[ROWS];
+    __shared__ u32 constants[ROWS];
+    const u32 last = map.index.rank - 1, length = map.index.dim[last].size;
+    const u32 block = block_x() * BLOCK, top = divide(block, map.index.dim[last]);
+    if (thread_x() < ROWS) {
+        const Moved moved = moved_of(map, last, top + thread_x());
+        starts[thread_x()] = moved.from;
+        // The last pack may be partly of no row.
+        constants[thread_x()] = moved.constant || (u64)(top + thread_x()) * length >= n;
+    }
+    barrier();
+    const u32 first = block + thread_x() * W;
+    if (first >= n)
+        return;
+    const u32 row = divide(first, map.index.dim[last]) - top;
+    const i32 begin = (i32)(first - (top + row) * length), own = (i32)length - begin;
+    const i32 start = (i32)map.start[last];
+    const i32 size = map.rule[last] == RULE_CONSTANT ? (i32)map.size[last] : (i32)length + start;
+    Pack<W, T> x;
+#pragma unroll
+    for (u32 v = 0; v < W; v++)
+        x.v[v] = constant;
+    if (constants[row] == 0) {
+        const i32 at = start + begin, end = size - at;
+        load_part(x, src + (starts[row] + (u64)(i64)at), -at, end < own ? end : own);
+    }
+    if (own < (i32)W && constants[row + 1] == 0) {
+        const i32 at = start - own;
+        load_part(x, src + (starts[row + 1] + (u64)(i64)at), start < 0 ? -at : own, size - at);
+    }
+    if (first + W <= n) {
+        store(dst + first, x);
+    } else {
+#pragma unroll
+        for (u32 v = 0; v < W; v++)
+            if (first + v < n)
+                dst[first + v] = x.v[v];
     }
 }
 
@@ -86,4 +166,10 @@ ISOBIT_FN void map_rows(const T *src, T *dst, const Rows &rows, T constant) {
     ISOBIT_KERNEL(256)                                                                                                 \
     NAME(const isobit::T *src, isobit::T *dst, const isobit::Rows rows, isobit::u32 low, isobit::u32 high) {           \
         isobit::map_rows(src, dst, rows, isobit::repeated<isobit::T>(low, high));                                      \
+    }
+#define ISOBIT_MAP_PACKS(NAME, T)                                                                                      \
+    ISOBIT_KERNEL(256)                                                                                                 \
+    NAME(const isobit::T *src, isobit::T *dst, const isobit::IndexMap map, isobit::u32 n, isobit::u32 low,             \
+         isobit::u32 high) {                                                                                           \
+        isobit::map_packs(src, dst, map, n, isobit::repeated<isobit::T>(low, high));                                   \
     }

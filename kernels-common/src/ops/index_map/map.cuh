@@ -29,23 +29,37 @@ struct IndexMap {
 static_assert(sizeof(IndexMap) == 392);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(IndexMap, start) == 232 && ISOBIT_OFFSET(IndexMap, rule) == 360);
 
+// The index among `size` elements that a rule gives for `at`; negative for the constant.
+template <u32 RULE>
+ISOBIT_FN i64 by_rule(i64 at, i64 size) {
+    if constexpr (RULE == RULE_WRAP) {
+        // Padding on both sides has up to three times the source's elements.
+        const i64 once = at < size ? at : at - size;
+        return once < size ? once : once - size;
+    } else if constexpr (RULE == RULE_CLAMP) {
+        return at < 0 ? 0 : at < size ? at : size - 1;
+    } else if constexpr (RULE == RULE_REFLECT) {
+        const i64 forward = at < 0 ? -at : at;
+        return forward < size ? forward : 2 * (size - 1) - forward;
+    } else if constexpr (RULE == RULE_CONSTANT) {
+        return at < size ? at : -1;
+    } else {
+        return at;
+    }
+}
+
 // The source's index for index `i` of the result; negative where the result is the constant.
 ISOBIT_FN i64 source_index(const IndexMap &map, u32 d, u32 i) {
     const i64 at = map.start[d] + (i64)i, size = map.size[d];
     switch (map.rule[d]) {
-    case RULE_WRAP: {
-        // Padding on both sides has up to three times the source's elements.
-        const i64 once = at < size ? at : at - size;
-        return once < size ? once : once - size;
-    }
+    case RULE_WRAP:
+        return by_rule<RULE_WRAP>(at, size);
     case RULE_CLAMP:
-        return at < 0 ? 0 : at < size ? at : size - 1;
-    case RULE_REFLECT: {
-        const i64 forward = at < 0 ? -at : at;
-        return forward < size ? forward : 2 * (size - 1) - forward;
-    }
+        return by_rule<RULE_CLAMP>(at, size);
+    case RULE_REFLECT:
+        return by_rule<RULE_REFLECT>(at, size);
     case RULE_CONSTANT:
-        return at < size ? at : -1;
+        return by_rule<RULE_CONSTANT>(at, size);
     default:
         return at;
     }

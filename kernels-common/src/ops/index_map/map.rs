@@ -5,12 +5,15 @@ use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, MAX_RANK};
 use crate::launch::rows::{BLOCK, RowBlocks, unit};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::index_map::{ELEMENTS, MAP, ROWS};
+use crate::manifest::instances::index_map::{ELEMENTS, MAP, PACKS, ROWS, has_packs};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, Flip, Layout, Pad, PadMode, Result, Roll};
 use smallvec::SmallVec;
 use std::mem::offset_of;
+
+/// Bytes of a pack.
+const PACK: usize = 16;
 
 type Input<'a, R> = (&'a GpuStorage<R>, &'a Layout);
 
@@ -143,6 +146,25 @@ impl Walk {
         Self { dims: merged, ..self }
     }
 
+    /// Whether packs of elements of `size` bytes can move: between constants, in long rows that are
+    /// adjacent at the address `to`, from elements next to each other.
+    fn has_packs(&self, size: usize, to: DevicePtr) -> bool {
+        let Some(last) = self.dims.last() else { return false };
+        let mut step = 1;
+        let is_adjacent = self.dims.iter().rev().all(|d| {
+            step *= d.size as i64;
+            d.size == 1 || d.stride[1] * d.size as i64 == step
+        });
+        let furthest = last.start.unsigned_abs().max(last.of.unsigned_abs()) as usize;
+        has_packs(MAP, size)
+            && sizes::INDEX_MAP_ROW_FROM.is_reached(last.size)
+            && matches!(last.rule, Rule::Along | Rule::Constant)
+            && last.stride[0] == 1
+            && is_adjacent
+            && !sizes::INDEX_MAP_PACKS.is_exceeded(furthest)
+            && to.0.is_multiple_of(PACK as u64)
+    }
+
     /// Returns the walk in the largest units that divide and align everything, with the size of a
     /// unit; `size` is that of an element, and the addresses are those of the first elements.
     fn in_units(mut self, size: usize, from: DevicePtr, to: DevicePtr) -> (Self, usize) {
@@ -259,6 +281,14 @@ fn run<R: GpuRuntime>(
         let n = part.count();
         let map = IndexMap::new(&part.dims);
         let length = part.dims.last().map_or(1, |d| d.size);
+        if part.has_packs(size, to) {
+            let blocks = (n * size).div_ceil(BLOCK * PACK);
+            let launch = Launch::linear(key(MAP, size, PACKS), blocks as u32, BLOCK as u32);
+            let n = n as u32;
+            // SAFETY: both layouts were validated against their buffers, which are distinct,
+            // because one is borrowed mutably. Elements outside the source are the constant.
+            return unsafe { launch.on(device, args![from, to, map, n, low, high]) };
+        }
         if size <= 8 && sizes::INDEX_MAP_ROW_FROM.is_reached(length) {
             let count = n / length;
             let RowBlocks { blocks, parts, across_shift } =

@@ -7,7 +7,7 @@ mod map;
 use crate::key::{Family, Key};
 use crate::launch::index::{Dim, IndexDims};
 use crate::manifest::instances::copy::CARRIERS;
-use crate::manifest::instances::index_map::{CONCAT, ELEMENTS, ELEMENTS_16, MAP, ROWS};
+use crate::manifest::instances::index_map::{CONCAT, ELEMENTS, ELEMENTS_16, MAP, PACKS, ROWS, has_packs};
 use crate::ops::{copy, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -30,7 +30,10 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let element = dtypes[0].size_in_bytes();
     let of = |op| {
         let sizes = [1, 2, 4, 8, 16].into_iter().filter(move |&size| size >= element);
-        sizes.flat_map(move |size| [ELEMENTS, ROWS].map(|variant| key(op, size, variant)))
+        sizes.flat_map(move |size| {
+            let packs = has_packs(op, size).then_some(PACKS);
+            [ELEMENTS, ROWS].into_iter().chain(packs).map(move |variant| key(op, size, variant))
+        })
     };
     match op {
         Op::Repeat(_) => copy::keys(op, dtypes),

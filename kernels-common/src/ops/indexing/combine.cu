@@ -23,3 +23,10 @@
         in_place<T, I, Combine##OP>(dst, ids, src, g, flag);                                                           \
     }                                                                                                                  \
     }
+
+#define ISOBIT_IN_PLACE_ND(NAME, T, I, OP)                                                                             \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(T *dst, const I *ids, const T *src, const Tuples t, u64 *flag) {                           \
+        in_place_nd<T, I, Combine##OP>(dst, ids, src, t, flag);                                                        \
+    }                                                                                                                  \
+    }

@@ -38,7 +38,7 @@ ISOBIT_FN void gather(const T *src, const I *ids, T *dst, const Each &g, u64 *fl
 
 #define ISOBIT_GATHER(NAME, T, I)                                                                                      \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(const T *src, const I *ids, T *dst, const Each g, u64 *flag) {                           \
+    ISOBIT_KERNEL(256) NAME(const T *src, const I *ids, T *dst, const Each g, u64 *flag) {                             \
         gather<T, I>(src, ids, dst, g, flag);                                                                          \
     }                                                                                                                  \
     }

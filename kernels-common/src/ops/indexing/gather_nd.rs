@@ -3,19 +3,16 @@
 //! Otherwise tuples become positions first.
 
 use super::gather::Operands;
-use super::tuples::{BLOCK, Ids, contiguous, flattened, places};
+use super::tuples::{BLOCK, BLOCK_TUPLES, Ids, Whole, flattened, places};
 use crate::args;
 use crate::launch::index::{Dim, IndexDims, count, push, split};
 use crate::launch::{Launch, rows, sizes};
 use crate::manifest::instances::indexing::{GATHER_ND, GATHER_ND_16, carrier, with_ids};
-use crate::ops::stored;
+use crate::ops::{copy, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 use std::cmp::Reverse;
-
-/// Tuples per block of the kernel that takes them whole; must match gather_nd.cuh.
-const BLOCK_TUPLES: usize = 4 * BLOCK;
 
 /// The units of the result of a gather.
 struct Walk {
@@ -80,12 +77,7 @@ impl Walk {
     /// each position.
     unsafe fn run<R: GpuRuntime>(&self, ids: &Ids<'_, R>, sizes_of: &[usize], dst: &GpuStorage<R>) -> Result<()> {
         let dtype = ids.storage.dtype();
-        let first = ids.storage.ptr().at(dtype, ids.layout.start_offset());
-        let steps = self.dims.iter().fold(0, |all, d| all | d.stride[0]);
-        let pair = 2 * dtype.size_in_bytes() as u64;
-        let pairs = sizes_of.len().is_multiple_of(2)
-            && ids.layout.stride().last() == Some(&1)
-            && (first.0 | (steps * dtype.size_in_bytes()) as u64).is_multiple_of(pair);
+        let Whole { first, pairs } = ids.whole(&self.dims, sizes_of.len());
         let key = match self.unit {
             16 => with_ids(GATHER_ND_16, DType::I64, dtype),
             unit => with_ids(GATHER_ND, carrier(unit), dtype),
@@ -130,7 +122,7 @@ pub(super) fn gather<R: GpuRuntime>(
     let (src, src_layout) = match src_layout.reshape(flat.clone()) {
         Ok(layout) => (src, layout),
         Err(_) => {
-            copied = contiguous(src, src_layout)?;
+            copied = copy::contiguous(src, src_layout)?;
             (&copied, Layout::contiguous(flat))
         }
     };

@@ -10,6 +10,7 @@
 #include "device_lib/vector.cuh"
 #include "ops/indexing/combine.cuh"
 #include "ops/indexing/each.cuh"
+#include "ops/indexing/tuples_ahead.cuh"
 
 namespace isobit {
 
@@ -146,6 +147,32 @@ ISOBIT_FN void in_place(T *dst, const I *ids, const T *src, const Each &g, u64 *
             combine_in_place<Op, T>(to[e], old[e], value[e]);
     if (fault)
         report_each(flag, ids, g, first);
+}
+
+// The same at positions by tuples of ids. The walk has a unit's offset in the destination, which
+// joins the position, and that of its source.
+template <typename T, typename I, typename Op>
+ISOBIT_FN void in_place_nd(T *dst, const I *ids, const T *src, const Tuples &t, u64 *flag) {
+    TuplesAhead a = tuples_ahead(t);
+    T value[TUPLES_AHEAD];
+    WordAt<T> to[TUPLES_AHEAD];
+    word_t<T> old[TUPLES_AHEAD];
+#pragma unroll
+    for (u32 e = 0; e < TUPLES_AHEAD; e++)
+        if (exists(a, t, e))
+            value[e] = src[a.place[e].at[3]];
+    add_ids(a, ids, t);
+#pragma unroll
+    for (u32 e = 0; e < TUPLES_AHEAD; e++) {
+        to[e] = word_at(dst + (a.is_somewhere[e] ? a.position[e] : 0));
+        old[e] = !is_same<Op, CombineAdd> && a.is_somewhere[e] ? atomic_load(to[e].word) : 0;
+    }
+#pragma unroll
+    for (u32 e = 0; e < TUPLES_AHEAD; e++)
+        if (a.is_somewhere[e])
+            combine_in_place<Op, T>(to[e], old[e], value[e]);
+    if (a.fault)
+        report_tuples(flag, ids, t, a.first);
 }
 
 } // namespace isobit

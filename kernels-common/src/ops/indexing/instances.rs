@@ -36,6 +36,8 @@ pub const IN_PLACE: u8 = 11;
 pub const GATHER_ND: u8 = 12;
 /// Same as [`GATHER_ND`], in units of 16 bytes (under the key of the 8-byte dtype).
 pub const GATHER_ND_16: u8 = 13;
+/// Same as [`IN_PLACE`], at positions by tuples of ids.
+pub const IN_PLACE_ND: u8 = 14;
 
 /// The dtypes of ids.
 pub const IDS: [DType; 4] = [DType::U8, DType::U32, DType::I32, DType::I64];
@@ -82,6 +84,13 @@ pub fn in_place(op: ScatterOp, values: DType, ids: DType) -> Option<Key> {
         _ => false,
     };
     exists.then(|| Key::new(Family::Indexing, op.index(), &[combined_values(op, values), ids], IN_PLACE))
+}
+
+/// Returns the key of the kernel that combines elements in place by tuples, of i64 only.
+pub fn in_place_nd(op: ScatterOp, values: DType, ids: DType) -> Option<Key> {
+    in_place(op, values, ids)
+        .filter(|_| ids == DType::I64)
+        .map(|_| Key::new(Family::Indexing, op.index(), &[combined_values(op, values), ids], IN_PLACE_ND))
 }
 
 /// Returns the key of a kernel for values and ids.
@@ -161,6 +170,10 @@ fn combining(module: &mut Module, op: ScatterOp, dtype: DType) {
         if let Some(key) = in_place(op, dtype, ids) {
             let symbol = format!("in_place_{op}_{dtype}_{ids}");
             module.kernel(key, symbol, "ISOBIT_IN_PLACE", &arguments);
+        }
+        if let Some(key) = in_place_nd(op, dtype, ids) {
+            let symbol = format!("in_place_nd_{op}_{dtype}_{ids}");
+            module.kernel(key, symbol, "ISOBIT_IN_PLACE_ND", &arguments);
         }
     }
     let pack = (16 / dtype.size_in_bytes()).to_string();

@@ -8,7 +8,7 @@
 //! fit either, or if whole slices share an id, the sources are first sorted by destination. All
 //! these process sources with the same destination in their own order, so all paths give the same
 //! bits. Tuples of ids become positions in the flattened dimensions that they index, for the same
-//! kernels, unless a gather takes them itself.
+//! kernels, unless a gather or a combination in place takes them itself.
 
 mod gather;
 mod gather_nd;
@@ -65,6 +65,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
             keys.extend([SORTED_COMBINE, SORTED_COMBINE_PACKS].map(|variant| sorted_combine(combine, values, variant)));
             keys.push(lines_combine(combine, values, ids));
             keys.extend(in_place(combine, values, ids));
+            keys.extend(in_place_nd(combine, values, given).filter(|_| has_tuples));
         }
     }
     keys.push(of_ids(KEYS, ids));

@@ -1,6 +1,7 @@
 //! Sets elements at positions, or combines others with them: chooses the kernels.
 
 use super::in_place::has_whole_words;
+use super::lines::Strips;
 use super::{from_end, id_strides, in_order, tuples};
 use crate::launch::index::{Dim, IndexDims, count};
 use crate::launch::sizes;
@@ -100,53 +101,90 @@ pub(super) fn scatter<R: GpuRuntime>(
     unsafe { scatter.run(others.collect()) }
 }
 
+/// The other dimensions of a scatter than that of its lines.
+struct Others {
+    all: IndexDims<4>,
+    /// Those along which an id stays the same, and the others.
+    slice: IndexDims<4>,
+    lines: IndexDims<4>,
+    /// Whether elements of one line are closer than those of neighbouring lines.
+    nearest: bool,
+}
+
 impl<R: GpuRuntime> Scatter<'_, R> {
-    /// # Safety
-    /// Every element of the lines must be allocated, and no element of the destination may occur
-    /// twice.
-    pub(super) unsafe fn run(&self, mut others: IndexDims<4>) -> Result<()> {
-        others.retain(|d| d.size != 1);
-        let nearest = others.iter().all(|d| d.stride[0] >= self.along[0]);
-        let (slice, lines): (IndexDims<4>, IndexDims<4>) = others.iter().copied().partition(|d| d.stride[1] == 0);
-        let in_place = in_place(self.combine, self.dst.dtype(), self.ids).filter(|_| self.whole_words);
-        let has_slices = !slice.is_empty() && !nearest;
-        let bytes = count(&slice).saturating_mul(self.dst.dtype().size_in_bytes());
-        if let Some(key) = in_place
-            && has_slices
-            && !sizes::SCATTER_SLICE.is_exceeded(bytes)
-        {
-            // SAFETY: the caller promises that every element of the lines is allocated, and no
-            // element of the destination occurs twice.
-            return unsafe { self.in_place(key, others, nearest) };
-        }
-        // The number of destinations is a key too.
-        let can_sort = !sizes::SCATTER_SORTED.is_exceeded(self.n.max(self.size + 1));
-        if can_sort && has_slices {
-            // SAFETY: the caller promises that every element of the lines is allocated, and no
-            // element of the destination occurs twice.
-            return unsafe { self.sorted(&in_order(lines), slice) };
-        }
-        let strips = self.strips(in_order(others.clone()), nearest);
+    fn others(&self, mut all: IndexDims<4>) -> Others {
+        all.retain(|d| d.size != 1);
+        let nearest = all.iter().all(|d| d.stride[0] >= self.along[0]);
+        let (slice, lines) = all.iter().copied().partition(|d| d.stride[1] == 0);
+        Others { all, slice, lines, nearest }
+    }
+
+    /// Whether whole slices share an id, and each has so few elements that they are combined one by
+    /// one.
+    fn has_small_slices(&self, others: &Others) -> bool {
+        let bytes = count(&others.slice).saturating_mul(self.dst.dtype().size_in_bytes());
+        has_slices(others) && !sizes::SCATTER_SLICE.is_exceeded(bytes)
+    }
+
+    /// Whether lines have enough sources for reading and writing all of their destinations.
+    fn is_dense(&self) -> bool {
+        let most = self.n.max(SHORT / SPARSE);
+        sizes::SCATTER_SPARSE.limit_or(self.size / SPARSE, most) >= self.size / SPARSE
+    }
+
+    /// Whether blocks that hold the destinations of lines process them quickly.
+    fn is_quick(&self, strips: &Strips) -> bool {
         let multiprocessors = self.dst.device().runtime().limits().multiprocessors as usize;
         let enough = !sizes::SCATTER_SHORT.is_exceeded(self.n)
             || sizes::SCATTER_ENOUGH.is_reached_or(strips.blocks(), multiprocessors);
-        let most = self.n.max(SHORT / SPARSE);
-        let dense = sizes::SCATTER_SPARSE.limit_or(self.size / SPARSE, most) >= self.size / SPARSE;
-        let is_quick = enough && dense && !sizes::SCATTER_RANGES.is_exceeded(strips.ranges());
+        enough && self.is_dense() && !sizes::SCATTER_RANGES.is_exceeded(strips.ranges())
+    }
+
+    /// Whether a scatter with this slice for each id is one that [`run`](Self::run) would make in
+    /// place if a kernel can, element by element.
+    pub(super) fn is_for_each(&self, slice: IndexDims<4>) -> bool {
+        let others = self.others(slice);
+        let alone = others.all.is_empty() && !self.is_quick(&self.strips(IndexDims::new(), true));
+        self.whole_words && (alone || self.has_small_slices(&others))
+    }
+
+    /// # Safety
+    /// Every element of the lines must be allocated, and no element of the destination may occur
+    /// twice.
+    pub(super) unsafe fn run(&self, others: IndexDims<4>) -> Result<()> {
+        let others = self.others(others);
+        let in_place = in_place(self.combine, self.dst.dtype(), self.ids).filter(|_| self.whole_words);
+        if let Some(key) = in_place
+            && self.has_small_slices(&others)
+        {
+            // SAFETY: the caller promises that every element of the lines is allocated, and no
+            // element of the destination occurs twice.
+            return unsafe { self.in_place(key, others.all, others.nearest) };
+        }
+        // The number of destinations is a key too.
+        let can_sort = !sizes::SCATTER_SORTED.is_exceeded(self.n.max(self.size + 1));
+        if can_sort && has_slices(&others) {
+            // SAFETY: the caller promises that every element of the lines is allocated, and no
+            // element of the destination occurs twice.
+            return unsafe { self.sorted(&in_order(others.lines), others.slice) };
+        }
+        let strips = self.strips(in_order(others.all.clone()), others.nearest);
+        let is_quick = self.is_quick(&strips);
         if let Some(key) = in_place
             && !is_quick
         {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
             // element of the destination occurs twice.
-            return unsafe { self.in_place(key, others, nearest) };
+            return unsafe { self.in_place(key, others.all, others.nearest) };
         }
         if !can_sort || is_quick {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
             // element of the destination occurs twice.
             return unsafe { self.along_lines(strips) };
         }
-        if dense && self.size > 0 && slice.is_empty() && !nearest {
-            let turned = self.turned(&others);
+        let Others { all, slice, lines, nearest } = others;
+        if self.is_dense() && self.size > 0 && slice.is_empty() && !nearest {
+            let turned = self.turned(&all);
             if !sizes::SCATTER_RANGES.is_exceeded(turned.ranges()) {
                 // SAFETY: the caller promises that every element of the lines is allocated, and no
                 // element of the destination occurs twice.
@@ -154,9 +192,13 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             }
         }
         // If every element has its own id, a slice is one element.
-        let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (IndexDims::new(), others) };
+        let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (IndexDims::new(), all) };
         // SAFETY: the caller promises that every element of the lines is allocated, and no element
         // of the destination occurs twice.
         unsafe { self.sorted(&in_order(lines), slice) }
     }
+}
+
+fn has_slices(others: &Others) -> bool {
+    !others.slice.is_empty() && !others.nearest
 }

@@ -1,6 +1,6 @@
 //! Tuples of ids: one kernel turns each into a position in the flattened dimensions that it
-//! indexes, as an i64, and the kernels for single ids do the rest. A tensor whose dimensions cannot
-//! be flattened in place is copied.
+//! indexes, as an i64, and the kernels for single ids do the rest, unless one takes the tuples
+//! itself. A tensor whose dimensions cannot be flattened in place is copied.
 //!
 //! Ids along one dimension are tuples of one id. So this also makes i64 of ids for kernels that
 //! take no others.
@@ -8,9 +8,10 @@
 use super::in_place::has_whole_words;
 use super::scatter::Scatter;
 use crate::args;
+use crate::key::Key;
 use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::indexing::{TUPLES, of_ids};
+use crate::manifest::instances::indexing::{TUPLES, in_place_nd, of_ids};
 use crate::ops::{copy, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -20,6 +21,8 @@ use std::mem::offset_of;
 /// Threads per block, and ids of a tuple in one launch; must match tuples.cuh.
 pub(super) const BLOCK: usize = 256;
 const IDS: usize = 8;
+/// Tuples per block of the kernels that take them whole; must match tuples_ahead.cuh.
+pub(super) const BLOCK_TUPLES: usize = 4 * BLOCK;
 
 /// The layout of the kernels' `Tuples`.
 #[repr(C)]
@@ -36,7 +39,7 @@ pub(super) struct Tuples {
     pub(super) n: u32,
     negative: u32,
     resumes: u32,
-    /// Whether the kernel that gathers loads ids in pairs.
+    /// Whether a kernel that takes tuples whole loads ids in pairs.
     pub(super) pairs: u32,
 }
 
@@ -123,6 +126,62 @@ impl<R: GpuRuntime> Ids<'_, R> {
     }
 }
 
+/// Where tuples of ids of an operation begin, and how its kernel loads them.
+pub(super) struct Whole {
+    pub(super) first: DevicePtr,
+    pub(super) pairs: bool,
+}
+
+impl<R: GpuRuntime> Ids<'_, R> {
+    /// Returns how tuples are loaded that a kernel takes whole, in a walk over them.
+    pub(super) fn whole(&self, walk: &[Dim<4>], depth: usize) -> Whole {
+        let dtype = self.storage.dtype();
+        let size = dtype.size_in_bytes();
+        let first = self.storage.ptr().at(dtype, self.layout.start_offset());
+        let steps = walk.iter().fold(0, |all, d| all | d.stride[0]);
+        let pairs = depth.is_multiple_of(2)
+            && self.layout.stride().last() == Some(&1)
+            && (first.0 | (steps * size) as u64).is_multiple_of(2 * size as u64);
+        Whole { first, pairs }
+    }
+
+    /// Combines the elements at the tuples' positions with those of the source, in any order.
+    ///
+    /// # Safety
+    /// The elements of both layouts must be allocated, and none of the destination may occur twice.
+    unsafe fn in_place(
+        &self,
+        key: Key,
+        sizes_of: &[usize],
+        (src, from): (&GpuStorage<R>, &Layout),
+        (dst, to): (&GpuStorage<R>, &Layout),
+    ) -> Result<()> {
+        let tuples = self.layout.dims().len() - 1;
+        let (along, of_slice) = to.stride().split_at(sizes_of.len());
+        let mut walk: IndexDims<4> = IndexDims::new();
+        for (d, (&size, &of_src)) in from.dims().iter().zip(from.stride()).enumerate() {
+            let stride = match d.checked_sub(tuples) {
+                None => [self.layout.stride()[d], self.places[d], 0, of_src],
+                Some(d) => [0, 0, of_slice[d], of_src],
+            };
+            push(&mut walk, Dim { size, stride });
+        }
+        let Whole { first, pairs } = self.whole(&walk, sizes_of.len());
+        let (unit, dtype) = (dst.dtype(), self.storage.dtype());
+        let to = dst.ptr().at(unit, to.start_offset());
+        let from = src.ptr().at(unit, from.start_offset());
+        split(&walk, sizes::TUPLES.limit(count(&walk)), [0; 4], &mut |walk, offset| {
+            let mut parameters = self.parameters(walk, offset, 0, sizes_of, along);
+            parameters.pairs = u32::from(pairs);
+            let (ids, from) = (first.at(dtype, offset[0]), from.at(unit, offset[3]));
+            let launch = Launch::linear(key, count(walk).div_ceil(BLOCK_TUPLES) as u32, BLOCK as u32);
+            // SAFETY: this is a part of the walk, for which the caller promises that every element
+            // is allocated; the kernel checks the ids.
+            unsafe { launch.on(dst.device(), args![to, ids, from, parameters, self.flag]) }
+        })
+    }
+}
+
 /// Returns the strides of the places of ids in row-major order. Ids that are the same element have
 /// the place of the first one.
 pub(super) fn places(layout: &Layout) -> Dims {
@@ -154,13 +213,6 @@ pub(super) fn flattened(shape: &[usize], first: usize) -> Dims {
     flat
 }
 
-/// Copies a tensor to contiguous memory.
-pub(super) fn contiguous<R: GpuRuntime>(storage: &GpuStorage<R>, layout: &Layout) -> Result<GpuStorage<R>> {
-    let mut copied = storage.device().alloc(layout.elem_count(), storage.dtype())?;
-    copy::apply_into(&Op::Copy, &[Src::Storage(storage, layout)], &mut copied, &Layout::contiguous(layout.dims()))?;
-    Ok(copied)
-}
-
 /// Runs `scatter_nd`, into a destination that already holds the first operand's elements.
 pub(super) fn scatter<R: GpuRuntime>(
     op: &Op,
@@ -177,44 +229,52 @@ pub(super) fn scatter<R: GpuRuntime>(
     let indexed = ids_layout.dims()[tuples];
     let flat = flattened(dst_layout.dims(), indexed);
     let Ok(to) = dst_layout.reshape(flat) else {
-        let mut copied = contiguous(dst, dst_layout)?;
+        let mut copied = copy::contiguous(dst, dst_layout)?;
         let whole = Layout::contiguous(dst_layout.dims());
         scatter(op, combine, srcs, &mut copied, &whole)?;
         return copy::apply_into(&Op::Copy, &[Src::Storage(&copied, &whole)], dst, dst_layout);
     };
     let flag = dst.device().index_faults(op, [ids_layout.dims(), dst_layout.dims()])?;
     let ids = Ids { op, storage: ids, layout: ids_layout, places: places(ids_layout), flag: flag.ptr() };
-    let positions = ids.positions(&[], &dst_layout.dims()[..indexed])?;
-    let flat = flattened(src_layout.dims(), tuples);
-    let copied;
-    let (src, from) = match src_layout.reshape(flat.clone()) {
-        Ok(layout) => (src, layout),
-        Err(_) => {
-            copied = contiguous(src, src_layout)?;
-            (&copied, Layout::contiguous(flat))
-        }
-    };
-    let scatter = Scatter {
+    let sizes_of = &dst_layout.dims()[..indexed];
+    let mut scatter = Scatter {
         combine,
         ids: DType::I64,
-        at: [
-            dst.ptr().at(dst.dtype(), to.start_offset()),
-            positions.ptr(),
-            src.ptr().at(src.dtype(), from.start_offset()),
-        ],
-        along: [to.stride()[0], 1, from.stride()[0], 0],
-        n: from.dims()[0],
+        at: [dst.ptr().at(dst.dtype(), to.start_offset()), DevicePtr(0), src.ptr()],
+        along: [to.stride()[0], 1, 0, 0],
+        n: src_layout.dims()[..tuples].iter().product(),
         size: to.dims()[0],
         from_end: 0,
         whole_words: has_whole_words(dst, dst_layout),
         flag: flag.ptr(),
         dst,
     };
-    let slice = (1..from.dims().len()).map(|d| {
-        let stride = [to.stride()[d], 0, from.stride()[d], 0];
-        Dim { size: from.dims()[d], stride }
-    });
+    let slice = |of_src: &[usize]| -> IndexDims<4> {
+        let each = to.dims()[1..].iter().zip(&to.stride()[1..]).zip(of_src);
+        each.map(|((&size, &stride), &of_src)| Dim { size, stride: [stride, 0, of_src, 0] }).collect()
+    };
+    if let Some(key) = in_place_nd(combine, dst.dtype(), ids.storage.dtype())
+        && !sizes::TUPLES_IDS.is_exceeded(indexed)
+        && scatter.is_for_each(slice(&src_layout.stride()[tuples..]))
+    {
+        // SAFETY: the layouts were validated against their buffers, and the destination has its
+        // own.
+        return unsafe { ids.in_place(key, sizes_of, (src, src_layout), (&*dst, dst_layout)) };
+    }
+    let positions = ids.positions(&[], sizes_of)?;
+    let flat = flattened(src_layout.dims(), tuples);
+    let copied;
+    let (src, from) = match src_layout.reshape(flat.clone()) {
+        Ok(layout) => (src, layout),
+        Err(_) => {
+            copied = copy::contiguous(src, src_layout)?;
+            (&copied, Layout::contiguous(flat))
+        }
+    };
+    scatter.at[1] = positions.ptr();
+    scatter.at[2] = src.ptr().at(src.dtype(), from.start_offset());
+    scatter.along[2] = from.stride()[0];
     // SAFETY: the layouts were validated against their buffers, or are those of a copy, the
     // destination has its own buffer, and every position is one of the destination or padding.
-    unsafe { scatter.run(slice.collect()) }
+    unsafe { scatter.run(slice(&from.stride()[1..])) }
 }

@@ -24,7 +24,7 @@ struct Any {
     ISOBIT_FN Acc none() { return 0; }
     ISOBIT_FN Lane start() { return none(); }
     ISOBIT_FN void step(Lane &lane, T x, u32) { lane = lane | is_set(x); }
-    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
+    ISOBIT_FN Acc of_lane(Lane lane, u32, u32) { return lane; }
     ISOBIT_FN Acc combine(Acc a, Acc b) { return a | b; }
     ISOBIT_FN u8 finish(Acc a, double) { return (u8)a; }
 };

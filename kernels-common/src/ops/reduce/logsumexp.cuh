@@ -21,7 +21,7 @@ struct LogSumExp : Sum<T> {
     using Lane = ScaledSum<Acc>;
     ISOBIT_FN Lane start(const T *, const T *result) { return Lane{to_compute(*result), Sum<T>::none()}; }
     ISOBIT_FN void step(Lane &lane, T x, u32) { lane.sum = lane.sum + exp_down<T>(to_compute(x) - lane.largest); }
-    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane.sum; }
+    ISOBIT_FN Acc of_lane(Lane lane, u32, u32) { return lane.sum; }
     // A maximum that is infinite or NaN is the result.
     ISOBIT_FN T finish(Acc sum, double, const T *result) {
         const Acc largest = to_compute(*result);

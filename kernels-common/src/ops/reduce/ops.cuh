@@ -8,14 +8,16 @@
 
 namespace isobit {
 
+ISOBIT_CONST u32 REDUCE_SEGMENT = 65536;
 ISOBIT_CONST u32 REDUCE_LANES = 256;
 
 // A lane begins as `start()`, and `step` adds an element that is in row `row` of the segment.
 // `of_lane` returns its accumulator; `first` is the number of the lane's first element in the
-// sequence. `none()` is the accumulator of a lane without elements. Combining with it changes
-// nothing, and neither does stepping from `start()`, not even the sign of a zero. So lanes need no
-// special case for their first element, and the tree needs none for missing lanes. `finish` returns
-// the result; `count` is the number of elements in the sequence.
+// sequence, and `rows` the number of its elements. `none()` is the accumulator of a lane without
+// elements. Combining with it changes nothing, and neither does stepping from `start()`, not even
+// the sign of a zero. So lanes need no special case for their first element, and the tree needs
+// none for missing lanes. `finish` returns the result; `count` is the number of elements in the
+// sequence.
 
 // Integers of up to 32 bits accumulate in 32 bits: the low bits are the result in their own width.
 template <typename T, bool FLOAT = is_float<T>>
@@ -40,7 +42,7 @@ struct Sum {
     ISOBIT_FN Acc none() { return is_float<T> ? (Acc)-0.0f : (Acc)0; }
     ISOBIT_FN Lane start() { return none(); }
     ISOBIT_FN void step(Lane &lane, T x, u32) { lane = lane + (Acc)to_compute(x); }
-    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
+    ISOBIT_FN Acc of_lane(Lane lane, u32, u32) { return lane; }
     ISOBIT_FN Acc combine(Acc a, Acc b) { return a + b; }
     ISOBIT_FN T finish(Acc a, double) {
         if constexpr (is_float<T>)
@@ -136,7 +138,7 @@ struct KeyExtreme {
         }
     }
     ISOBIT_FN void step(Lane &lane, T x, u32) { lane = combine(lane, of(x)); }
-    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
+    ISOBIT_FN Acc of_lane(Lane lane, u32, u32) { return lane; }
     ISOBIT_FN Acc combine(Acc a, Acc b) { return a < b ? b : a; }
     ISOBIT_FN T finish(Acc a, double) {
         if constexpr (is_float<T>) {
@@ -160,7 +162,7 @@ struct FloatExtreme {
     ISOBIT_FN Acc none() { return from_bits(REVERSE ? 0x7f800000u : 0xff800000u); }
     ISOBIT_FN Lane start() { return none(); }
     ISOBIT_FN void step(Lane &lane, T x, u32) { lane = combine(lane, to_compute(x)); }
-    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
+    ISOBIT_FN Acc of_lane(Lane lane, u32, u32) { return lane; }
     ISOBIT_FN Acc combine(Acc a, Acc b) { return REVERSE ? machine_minimum(a, b) : machine_maximum(a, b); }
     ISOBIT_FN T finish(Acc a, double) { return from_compute<T>(a); }
 };
@@ -237,7 +239,7 @@ struct ArgExtreme {
         lane.value = better ? value : lane.value;
         lane.row = better ? row : lane.row;
     }
-    ISOBIT_FN Acc of_lane(Lane lane, u32 first) {
+    ISOBIT_FN Acc of_lane(Lane lane, u32 first, u32) {
         const u32 index = first + lane.row * REDUCE_LANES;
         if constexpr (is_float<T>) {
             const Key bits = float_bits<Value>::of(lane.value);
@@ -267,7 +269,7 @@ struct Again : Op {
     using Lane = Acc;
     ISOBIT_FN Lane start() { return Op::none(); }
     ISOBIT_FN void step(Lane &lane, In x, u32) { lane = Op::combine(lane, x); }
-    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
+    ISOBIT_FN Acc of_lane(Lane lane, u32, u32) { return lane; }
 };
 
 } // namespace isobit

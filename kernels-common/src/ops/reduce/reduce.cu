@@ -4,11 +4,10 @@
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
 #include "device_lib/vector.cuh"
+#include "ops/reduce/rows.cuh"
 #include "ops/reduce/seed.cuh"
 
 namespace isobit {
-
-ISOBIT_CONST u32 REDUCE_SEGMENT = 65536;
 
 // The host's `Reduction` in reduce/mod.rs.
 struct Reduction {
@@ -67,6 +66,14 @@ ISOBIT_FN u64 place_of(const Reduction &r, u64 i) {
     return r.wide != 0 ? offsets_of_long(r.sequence, i).at[0] : offsets_of(r.sequence, (u32)i).at[0];
 }
 
+// The value of the lane that begins with element `first` of a segment.
+template <typename Op>
+ISOBIT_FN typename Op::Acc lane_value(typename Op::Lane lane, const Segment &s, u32 first) {
+    if (first >= s.length)
+        return Op::none();
+    return Op::of_lane(lane, (u32)s.start + first, (s.length - first + REDUCE_LANES - 1) / REDUCE_LANES);
+}
+
 // Folds the values of equally spaced lanes, by those steps of the tree that only involve them.
 template <typename Op, u32 N>
 ISOBIT_FN void fold(typename Op::Acc (&value)[N]) {
@@ -100,14 +107,15 @@ ISOBIT_CONST u32 ROW_DEPTH = 128 / (ROW_LANES<T> * sizeof(T));
 
 // Accumulates `V` lanes of a segment with adjacent elements.
 template <typename Op, u32 V>
-ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op::In *src, const Segment &s, u32 lane) {
+ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op::In *src, const Rows<Op> &rows,
+                                  const Segment &s, u32 lane) {
     using In = typename Op::In;
     constexpr u32 DEPTH = ROW_DEPTH<In>;
-    const u32 rows = s.length / REDUCE_LANES;
+    const u32 whole = s.length / REDUCE_LANES;
     src += lane;
     u32 row = 0;
 #pragma unroll 1
-    for (; row + DEPTH <= rows; row += DEPTH) {
+    for (; row + DEPTH <= whole; row += DEPTH) {
         Pack<V, In> x[DEPTH];
 #pragma unroll
         for (u32 u = 0; u < DEPTH; u++)
@@ -117,44 +125,44 @@ ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op
         for (u32 u = 0; u < DEPTH; u++)
 #pragma unroll
             for (u32 v = 0; v < V; v++)
-                Op::step(acc[v], x[u].v[v], row + u);
+                Op::step(acc[v], x[u].v[v], row_at(rows, row + u));
     }
     constexpr u32 SOME = 4;
 #pragma unroll 1
-    for (; row < rows; row += SOME) {
+    for (; row < whole; row += SOME) {
         Pack<V, In> x[SOME];
 #pragma unroll
         for (u32 u = 0; u < SOME; u++)
-            if (row + u < rows)
+            if (row + u < whole)
                 x[u] = load<V>(src + u * REDUCE_LANES);
         src += SOME * REDUCE_LANES;
 #pragma unroll
         for (u32 u = 0; u < SOME; u++)
-            if (row + u < rows)
+            if (row + u < whole)
 #pragma unroll
                 for (u32 v = 0; v < V; v++)
-                    Op::step(acc[v], x[u].v[v], row + u);
+                    Op::step(acc[v], x[u].v[v], row_at(rows, row + u));
     }
-    const u32 done = rows * REDUCE_LANES;
-    src -= (row - rows) * REDUCE_LANES;
+    const u32 done = whole * REDUCE_LANES;
+    src -= (row - whole) * REDUCE_LANES;
     if (done + lane + V <= s.length) {
         const Pack<V, In> x = load<V>(src);
 #pragma unroll
         for (u32 v = 0; v < V; v++)
-            Op::step(acc[v], x.v[v], rows);
+            Op::step(acc[v], x.v[v], row_at(rows, whole));
     } else {
 #pragma unroll
         for (u32 v = 0; v < V; v++)
             if (done + lane + v < s.length)
-                Op::step(acc[v], src[v], rows);
+                Op::step(acc[v], src[v], row_at(rows, whole));
     }
 }
 
 // Accumulates a segment whose elements are `stride` apart; the thread's lanes are `lane`, `lane +
 // distance` ...
 template <typename Op, u32 V>
-ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op::In *src, u64 stride, const Segment &s,
-                                  u32 lane, u32 distance) {
+ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op::In *src, u64 stride,
+                                  const Rows<Op> &rows, const Segment &s, u32 lane, u32 distance) {
 #pragma unroll 1
     for (u32 first = lane, row = 0; first < s.length; first += REDUCE_LANES, row++) {
         typename Op::In x[V];
@@ -165,7 +173,7 @@ ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op
 #pragma unroll
         for (u32 v = 0; v < V; v++)
             if (first + v * distance < s.length)
-                Op::step(acc[v], x[v], row);
+                Op::step(acc[v], x[v], row_at(rows, row));
     }
 }
 
@@ -173,14 +181,14 @@ ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op
 // offset appears only once. All lanes start alike.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_any(typename Op::Lane (&acc)[V], const typename Op::In *src, const Reduction &r,
-                              const Segment &s, u32 lane, u32 distance) {
+                              const Rows<Op> &rows, const Segment &s, u32 lane, u32 distance) {
     const typename Op::Lane start = acc[0];
 #pragma unroll 1
     for (u32 v = 0; v < V; v++) {
         typename Op::Lane value = start;
 #pragma unroll 1
         for (u32 i = lane + v * distance, row = 0; i < s.length; i += REDUCE_LANES, row++)
-            Op::step(value, src[place_of(r, s.start + i)], row);
+            Op::step(value, src[place_of(r, s.start + i)], row_at(rows, row));
 #pragma unroll
         for (u32 w = 0; w < V; w++)
             if (w == v)
@@ -200,6 +208,7 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
     constexpr bool VECTORS = sizeof(typename Op::In) <= 8;
     const bool vectors = VECTORS && r.vectors != 0;
 
+    const Rows<Op> rows = rows_of<Op>(r.n);
     const Segment mine = segment_of(r, first_item + (thread >> r.team_shift));
     const u32 in_team = thread & (team - 1);
     const u32 lane = vectors ? in_team * V : in_team;
@@ -214,17 +223,17 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
             lanes[v] = start_lane<Op>(from, dst + at.at[1], mine.length == 0);
         if (vectors) {
             if constexpr (VECTORS)
-                accumulate_vectors<Op, V>(lanes, from + mine.start, mine, lane);
+                accumulate_vectors<Op, V>(lanes, from + mine.start, rows, mine, lane);
         } else if (r.sequence.rank <= 1) {
             const u64 stride = r.sequence.stride[0][0];
-            accumulate_strided<Op, V>(lanes, from + mine.start * stride, stride, mine, lane, distance);
+            accumulate_strided<Op, V>(lanes, from + mine.start * stride, stride, rows, mine, lane, distance);
         } else {
-            accumulate_any<Op, V>(lanes, from, r, mine, lane, distance);
+            accumulate_any<Op, V>(lanes, from, r, rows, mine, lane, distance);
         }
 #pragma unroll
         for (u32 v = 0; v < V; v++) {
             const u32 first = lane + v * distance;
-            acc[v] = first < mine.length ? Op::of_lane(lanes[v], (u32)mine.start + first) : Op::none();
+            acc[v] = lane_value<Op>(lanes[v], mine, first);
         }
     }
 
@@ -283,7 +292,7 @@ ISOBIT_CONST u32 COLUMN_DEPTH = 2;
 // Accumulates rows that are `stride` apart; the thread has V adjacent columns.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const typename Op::In *src, u64 stride,
-                               const Segment &s, u32 y, u32 team) {
+                               const Rows<Op> &rows, const Segment &s, u32 y, u32 team) {
     using In = typename Op::In;
     constexpr u32 DEPTH = COLUMN_DEPTH<Op>;
     src += y * stride;
@@ -305,7 +314,7 @@ ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const 
             for (u32 j = 0; j < COLUMN_LANES; j++)
 #pragma unroll
                 for (u32 v = 0; v < V; v++)
-                    Op::step(acc[j][v], x[u][j].v[v], row + u);
+                    Op::step(acc[j][v], x[u][j].v[v], row_at(rows, row + u));
     }
     // The remaining rows fit in one more step of that depth.
     Pack<V, In> x[DEPTH][COLUMN_LANES];
@@ -324,14 +333,15 @@ ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const 
             if ((row + u) * REDUCE_LANES + y + j * team < s.length)
 #pragma unroll
                 for (u32 v = 0; v < V; v++)
-                    Op::step(acc[j][v], x[u][j].v[v], row + u);
+                    Op::step(acc[j][v], x[u][j].v[v], row_at(rows, row + u));
 }
 
 // Accumulates rows at any offsets; the thread has `columns` columns, `distance` apart. All lanes of
 // a column start alike.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_any_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const typename Op::In *src,
-                                   const Reduction &r, const Segment &s, u32 y, u32 team, u32 columns, u32 distance) {
+                                   const Reduction &r, const Rows<Op> &rows, const Segment &s, u32 y, u32 team,
+                                   u32 columns, u32 distance) {
     typename Op::Lane start[V];
 #pragma unroll
     for (u32 v = 0; v < V; v++)
@@ -353,7 +363,7 @@ ISOBIT_FN void accumulate_any_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], co
 #pragma unroll
             for (u32 v = 0; v < V; v++)
                 if (v * distance < columns)
-                    Op::step(value[v], x[v], row);
+                    Op::step(value[v], x[v], row_at(rows, row));
         }
 #pragma unroll
         for (u32 w = 0; w < COLUMN_LANES; w++)
@@ -373,6 +383,7 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
     const u32 x = thread_x() & (across - 1), y = thread_x() >> r.across_shift;
     const u32 item = divide(block_x(), r.strips);
     const u32 strip = block_x() - item * r.strips.size;
+    const Rows<Op> rows = rows_of<Op>(r.n);
     const Segment s = segment_of(r, item);
     const Offsets<2> places = offsets_of(r.results, s.result);
     const u32 column = strip * across * V + (r.vectors != 0 ? x * V : x);
@@ -395,9 +406,9 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
         if (column < r.columns) {
             if (r.vectors != 0 && r.sequence.rank <= 1) {
                 const u64 stride = r.sequence.stride[0][0];
-                accumulate_rows<Op, V>(acc, src + s.start * stride, stride, s, y, team);
+                accumulate_rows<Op, V>(acc, src + s.start * stride, stride, rows, s, y, team);
             } else {
-                accumulate_any_rows<Op, V>(acc, src, r, s, y, team, r.columns - column, distance);
+                accumulate_any_rows<Op, V>(acc, src, r, rows, s, y, team, r.columns - column, distance);
             }
         }
 #pragma unroll
@@ -406,7 +417,7 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
 #pragma unroll
             for (u32 j = 0; j < EACH; j++) {
                 const u32 first = y + j * team;
-                lanes[j] = first < s.length ? Op::of_lane(acc[j][v], (u32)s.start + first) : Op::none();
+                lanes[j] = lane_value<Op>(acc[j][v], s, first);
             }
             fold<Op, EACH>(lanes);
             value[v] = lanes[0];

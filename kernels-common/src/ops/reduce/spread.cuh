@@ -2,6 +2,7 @@
 // pair. Recipe: docs/numerics.md, section 8.
 #pragma once
 
+#include "ops/reduce/rows.cuh"
 #include "ops/reduce/seed.cuh"
 
 namespace isobit {
@@ -15,10 +16,21 @@ struct Spread {
     C squares;
 };
 
+// A lane knows its count from its row, so it keeps none: registers are what it is short of.
 template <typename C>
 struct SpreadLane {
     C first;
-    Spread<C> spread;
+    C mean;
+    C squares;
+};
+
+// The weights of the next element, and of the square of its difference from the mean. A quotient in
+// each step took longer than the rest of it, and branched, so that converted elements waited in
+// registers that there were not.
+template <typename C>
+struct SpreadRow {
+    C weight;
+    C of_square;
 };
 
 template <typename T>
@@ -27,21 +39,23 @@ struct Var {
     using In = T;
     using Acc = Spread<C>;
     using Lane = SpreadLane<C>;
+    using Row = SpreadRow<C>;
     using Out = T;
     ISOBIT_FN Acc none() { return Acc{0, 0, 0}; }
-    ISOBIT_FN Lane start(const T *first, const T *) { return Lane{to_compute(*first), none()}; }
-    // Merges one element, as `combine` does. The row is the count so far, which all lanes share,
-    // and so they share the quotient.
-    ISOBIT_FN void step(Lane &lane, T x, u32 row) {
-        const C before = (C)row, count = (C)(row + 1), weight = 1 / count;
-        const C apart = (to_compute(x) - lane.first) - lane.spread.mean;
-        const C squares = fma(apart * apart, before * weight, lane.spread.squares);
-        lane.spread.count = count;
-        lane.spread.mean = fma(apart, weight, lane.spread.mean);
+    ISOBIT_FN Lane start(const T *first, const T *) { return Lane{to_compute(*first), 0, 0}; }
+    // Merges one element, as `combine` does. The row is the count so far, which all lanes share.
+    ISOBIT_FN void step(Lane &lane, T x, const Row &row) {
+        const C apart = (to_compute(x) - lane.first) - lane.mean;
+        const C squares = fma(apart * apart, row.of_square, lane.squares);
+        lane.mean = fma(apart, row.weight, lane.mean);
         // The square of a first element may overflow, and infinity times 0 is NaN.
-        lane.spread.squares = row == 0 ? 0 : squares;
+        lane.squares = row.of_square == 0 ? 0 : squares;
     }
-    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane.spread; }
+    ISOBIT_FN Row row_of(u32 row) {
+        const C before = (C)row, count = (C)(row + 1), weight = 1 / count;
+        return Row{weight, before * weight};
+    }
+    ISOBIT_FN Acc of_lane(Lane lane, u32, u32 rows) { return Acc{(C)rows, lane.mean, lane.squares}; }
     ISOBIT_FN Acc combine(Acc a, Acc b) {
         const C count = a.count + b.count, weight = b.count / count, apart = b.mean - a.mean;
         const Acc both{count, fma(apart, weight, a.mean), fma(apart * apart, a.count * weight, a.squares + b.squares)};
@@ -62,5 +76,9 @@ template <typename T>
 constexpr bool starts_from_seed<Var<T>> = true;
 template <typename T>
 constexpr bool starts_from_seed<Std<T>> = true;
+template <typename T>
+constexpr bool has_rows<Var<T>> = true;
+template <typename T>
+constexpr bool has_rows<Std<T>> = true;
 
 } // namespace isobit

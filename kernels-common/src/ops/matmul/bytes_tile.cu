@@ -152,8 +152,8 @@ ISOBIT_FN void bytes_tile(const u8 *a, const u8 *b, u32 *c, u32 *partial, const 
         }
 }
 
-// Adds to products of the tile's lines what zero points change. A thread has a column and the same
-// rows as all threads; it reads all its results before it writes one, or each would wait for its own.
+// Adds to products of packed lines what zero points change. A thread has a column and the same rows
+// as all threads; it reads all its results before it writes one, or each would wait for its own.
 ISOBIT_CONST u32 AFTER_ROWS = 16;
 
 ISOBIT_FN void bytes_after(const u8 *a, const u8 *b, u32 *c, const u8 *a_zeros, const u8 *b_zeros, const Product &p,

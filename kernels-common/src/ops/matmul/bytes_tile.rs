@@ -89,8 +89,8 @@ fn pack_blocks(lines: usize, k: usize) -> usize {
 }
 
 impl<R: GpuRuntime> Problem<'_, R> {
-    /// Computes a product of bytes by the library, if its sums of products of signed bytes are exact
-    /// and so the same with any numerics; else by the kernel.
+    /// Computes a product of bytes by the library, if its sums of products of signed bytes are
+    /// exact and so the same with any numerics; else by the kernel.
     ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).

@@ -137,8 +137,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         })
     }
 
-    /// Returns whether a row of so many tiles is sorted by digits. A pass over a digit takes about as
-    /// long as a merge, and two more are for the sorted tiles and the fixed cost of the passes.
+    /// Returns whether a row of so many tiles is sorted by digits. A pass over a digit takes about
+    /// as long as a merge, and two more are for the sorted tiles and the fixed cost of the passes.
     fn takes_digits(&self, tiles: usize) -> bool {
         let passes = radix::passes(self.bits());
         self.length <= u32::MAX as usize && sizes::SORT_RADIX_FROM.is_reached_or(tiles, 1 << (passes + 2))

@@ -1,7 +1,7 @@
-// A stable radix sort of long rows with 8 bits per pass, from the lowest. A pass counts the digits of
-// each tile, sums the counts over the tiles of each digit, and moves every element to its place. The
-// elements' own bits move, and keys are made of them again in each pass, because elements with the
-// same key may differ. The module also has the merges, by which other long rows are sorted.
+// A stable radix sort of long rows with 8 bits per pass, from the lowest. A pass counts the digits
+// of each tile, sums the counts over the tiles of each digit, and moves every element to its place.
+// The elements' own bits move, and keys are made of them again in each pass, because elements with
+// the same key may differ. The module also has the merges, by which other long rows are sorted.
 #include "device_lib/atomic.cuh"
 #include "ops/sort/merge.cuh"
 #include "ops/sort/sort_keys.cuh"
@@ -14,8 +14,8 @@ ISOBIT_CONST u32 RADIX_BLOCK = 256;
 ISOBIT_CONST u32 RADIX_EACH = 8, RADIX_TILE = RADIX_BLOCK * RADIX_EACH;
 // One digit per thread.
 ISOBIT_CONST u32 DIGITS = RADIX_BLOCK;
-// A tile is sorted by one half of the digit after the other: each thread has a counter for each value
-// of a half.
+// A tile is sorted by one half of the digit after the other: each thread has a counter for each
+// value of a half.
 ISOBIT_CONST u32 HALVES = 16;
 
 // The host's `Digits`.
@@ -116,8 +116,8 @@ ISOBIT_FN void sort_by_half(u32 *words, u32 *counters) {
     for (u32 e = 0; e < RADIX_EACH; e++)
         own[e] = words[me * RADIX_EACH + e];
 #pragma unroll
-    for (u32 half = 0; half < HALVES; half++)
-        own_counters[half * RADIX_BLOCK] = 0;
+    for (u32 value = 0; value < HALVES; value++)
+        own_counters[value * RADIX_BLOCK] = 0;
     const auto counter_of = [&](u32 word) -> u16 & { return own_counters[(word >> LOW & (HALVES - 1)) * RADIX_BLOCK]; };
 #pragma unroll
     for (u32 e = 0; e < RADIX_EACH; e++) {

@@ -91,8 +91,8 @@ impl<R: GpuRuntime> Radix<'_, R> {
         Ok(())
     }
 
-    /// Returns the rows of a pass whose source, results or both are in scratch memory, one row after
-    /// the other.
+    /// Returns the rows of a pass whose source, results or both are in scratch memory, one row
+    /// after the other.
     fn rows_of(&self, in_scratch: [bool; 2]) -> Rows {
         let mut dims: IndexDims<2> = self.rows.into();
         let mut steps = self.steps;

@@ -334,7 +334,7 @@ sizes! {
     /// The most tiles of one launch: with 256 threads each, there are fewer than 2^32 threads.
     COMPACT_TILES = Size::adjusted("compact.tiles", 1 << 23, 2);
     /// The most tiles whose counts each block sums itself, a thread each.
-    COMPACT_SUMMED = Size::adjusted("compact.summed", 256, 2);
+    COMPACT_SUMMED = Size::adjusted("compact.summed", 256, 3);
 
     /// Channels per group from which tiles are used.
     CONV_TILE_FROM = Size::fixed("conv.tile_from", 16);

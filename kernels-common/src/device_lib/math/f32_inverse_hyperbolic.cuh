@@ -15,9 +15,7 @@ ISOBIT_FN Pair root_pair(float z, float z_low) {
     return {high, rest - (high - root)};
 }
 
-// The e of log_parts of a normal number with these bits, in the exponent field, and from that 2^-e,
-// for e up to 126.
-ISOBIT_FN u32 log_field(u32 bits) { return (bits - 0x3f2aaaabu) & 0xff800000u; }
+// From an e in the exponent field, 2^-e for e up to 126.
 ISOBIT_FN float field_down(u32 field) { return from_bits(0x3f800000u - field); }
 
 // Above this, asinh and acosh are log(2 x) to the last bit.

@@ -9,10 +9,12 @@ namespace f32 {
 struct Parts {
     float e, m;
 };
+// The bits of 2/3.
+ISOBIT_CONST u32 LOG_FIRST = 0x3f2aaaab;
 ISOBIT_FN Parts log_parts(float x) {
     bool small = x < 0x1p-126f;
     u32 bits = to_bits(small ? x * 0x1p23f : x);
-    u32 e = (u32)((i32)(bits - 0x3f2aaaabu) >> 23);
+    u32 e = (u32)((i32)(bits - LOG_FIRST) >> 23);
     float bias = small ? 0x1.8p23f + 23.0f : 0x1.8p23f;
     return {from_bits(e + 0x4b400000u) - bias, from_bits(bits - (e << 23))};
 }
@@ -38,6 +40,8 @@ ISOBIT_FN float log_join(float e, float f, float f_low, float unit = 1.0f) {
     return u + fma(f * f, log_tail(f), fma(e, LN2_LO * unit, fma(1.4140625f, f_low, error)));
 }
 
+// The e of log_parts of a normal number with these bits, in the exponent field.
+ISOBIT_FN u32 log_field(u32 bits) { return (bits - LOG_FIRST) & 0xff800000u; }
 // What an e in the exponent field counts.
 ISOBIT_CONST float FIELD_UNIT = 0x1p-23f;
 
@@ -59,7 +63,7 @@ struct OnePlus {
     float f, f_low, down;
 };
 ISOBIT_FN OnePlus log_one_plus(float x) {
-    u32 field = (to_bits(1.0f + x) - 0x3f2aaaabu) & 0xff800000u;
+    u32 field = log_field(to_bits(1.0f + x));
     float scaled = from_bits(to_bits(x) - field);
     i32 unit = (i32)(0x3f800000u - field);
     float down = from_bits(unit < 0 ? 0u : (u32)unit);

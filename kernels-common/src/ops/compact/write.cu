@@ -61,10 +61,30 @@ ISOBIT_FN Places places_of(const u64 *places, u64 tile, const Write &w, u32 *sum
     return Places{found, total};
 }
 
-// Lists the places of a tile's marked elements in order; `at` is the first one of the thread.
-ISOBIT_FN void list_marks(u32 bits, u32 at, u16 *list) {
+// A block's tile: its first element, the marks before it, and how many marks it has; of the thread,
+// its marks, and how many of the tile come before them.
+struct TileMarks {
+    u64 start;
+    Places at;
+    u32 total, bits, before;
+};
+
+ISOBIT_FN TileMarks marks_of(const u16 *words, const u64 *places, const Write &w) {
+    __shared__ u32 sums[2 * BLOCK];
+    const u64 tile = w.first + block_x();
+    TileMarks t;
+    t.start = tile * TILE;
+    t.bits = words[tile * BLOCK + thread_x()];
+    t.at = places_of(places, tile, w, sums);
+    t.before = sum_before(count_bits(t.bits), sums, BLOCK, t.total);
+    return t;
+}
+
+// Lists the places of a tile's marked elements in order.
+ISOBIT_FN void list_marks(const TileMarks &t, u16 *list) {
+    u32 at = t.before;
 #pragma unroll 1
-    for (; bits != 0; bits &= bits - 1)
+    for (u32 bits = t.bits; bits != 0; bits &= bits - 1)
         list[at++] = (u16)(thread_x() * EACH + lowest_bit(bits));
     barrier();
 }
@@ -113,21 +133,19 @@ template <typename U>
 constexpr bool collects = sizeof(U) < 8;
 ISOBIT_CONST u32 COLLECTED = TILE / 16;
 
-// Writes a whole tile's marked elements, of which the thread's first one is at `before`, through
-// `kept`, up to result `end`.
+// Writes a whole tile's marked elements through `kept`, up to result `end`.
 template <typename U>
-ISOBIT_FN void collect(const U *src, U *dst, U *kept, u64 start, u32 bits, u32 before, u64 first, u64 end,
-                       const Write &w) {
+ISOBIT_FN void collect(const U *src, U *dst, U *kept, const TileMarks &t, u64 end, const Write &w) {
     constexpr u32 W = 16 / sizeof(U);
     __shared__ u32 marks[BLOCK];
     const u32 me = thread_x();
     Pack<W, U> x[EACH / W];
 #pragma unroll
     for (u32 c = 0; c < EACH / W; c++)
-        x[c] = load<W>(src + start + (c * BLOCK + me) * W);
+        x[c] = load<W>(src + t.start + (c * BLOCK + me) * W);
     // In shared memory, results have the alignment that they have in the destination.
-    const u64 base = first / W * W;
-    marks[me] = ((u32)(first - base) + before) << 16 | bits;
+    const u64 first = t.at.before, base = first / W * W;
+    marks[me] = ((u32)(first - base) + t.before) << 16 | t.bits;
     barrier();
 #pragma unroll
     for (u32 c = 0; c < EACH / W; c++) {
@@ -152,56 +170,45 @@ ISOBIT_FN void select(const U *src, const u16 *words, const u64 *places, U *dst,
         U kept[collects<U> ? TILE + W : 1];
     };
     alignas(16) __shared__ Space space;
-    __shared__ u32 sums[2 * BLOCK];
-    const u32 me = thread_x();
-    const u64 tile = w.first + block_x(), start = tile * TILE;
-    const u32 bits = words[tile * BLOCK + me];
-    const Places at = places_of(places, tile, w, sums);
+    const TileMarks t = marks_of(words, places, w);
     // The whole block decides alike.
-    if (at.before < w.end) {
-        u32 total;
-        const u32 before = sum_before(count_bits(bits), sums, BLOCK, total);
-        const u64 end = at.before + total < w.end ? at.before + total : w.end;
-        const bool is_whole = w.src_packs != 0 && start + TILE <= w.n;
-        if (collects<U> && is_whole && total >= COLLECTED) {
+    if (t.at.before < w.end) {
+        const u64 end = t.at.before + t.total < w.end ? t.at.before + t.total : w.end;
+        const bool is_whole = w.src_packs != 0 && t.start + TILE <= w.n;
+        if (collects<U> && is_whole && t.total >= COLLECTED) {
             if constexpr (collects<U>)
-                collect(src, dst, space.kept, start, bits, before, at.before, end, w);
+                collect(src, dst, space.kept, t, end, w);
         } else {
-            list_marks(bits, before, space.list);
-            const u32 results = (u32)(end - at.before);
+            list_marks(t, space.list);
+            const u32 results = (u32)(end - t.at.before);
 #pragma unroll 1
-            for (u32 first = me; first < results; first += AHEAD * BLOCK) {
+            for (u32 first = thread_x(); first < results; first += AHEAD * BLOCK) {
                 U x[AHEAD];
 #pragma unroll
                 for (u32 u = 0; u < AHEAD; u++)
                     if (first + u * BLOCK < results)
-                        x[u] = src[offset_of(w.walk, start + space.list[first + u * BLOCK], w.wide != 0)];
+                        x[u] = src[offset_of(w.walk, t.start + space.list[first + u * BLOCK], w.wide != 0)];
 #pragma unroll
                 for (u32 u = 0; u < AHEAD; u++)
                     if (first + u * BLOCK < results)
-                        dst[(at.before + first + u * BLOCK) * w.step] = x[u];
+                        dst[(t.at.before + first + u * BLOCK) * w.step] = x[u];
             }
         }
     }
-    fill_rest(dst, w.step, start, 1, at.all, w);
+    fill_rest(dst, w.step, t.start, 1, t.at.all, w);
 }
 
 template <typename I>
 ISOBIT_FN void coordinates(const u16 *words, const u64 *places, I *dst, const Write &w) {
     __shared__ u16 list[TILE];
-    __shared__ u32 sums[2 * BLOCK];
     const Walk &walk = w.walk;
     const u32 me = thread_x();
-    const u64 tile = w.first + block_x(), start = tile * TILE;
-    const u32 bits = words[tile * BLOCK + me];
-    const Places at = places_of(places, tile, w, sums);
+    const TileMarks t = marks_of(words, places, w);
     // The whole block decides alike.
-    if (at.before < w.end) {
-        u32 total;
-        const u32 before = sum_before(count_bits(bits), sums, BLOCK, total);
-        list_marks(bits, before, list);
-        const u32 results = at.before + total < w.end ? total : (u32)(w.end - at.before);
-        I *rows = dst + at.before * w.step;
+    if (t.at.before < w.end) {
+        list_marks(t, list);
+        const u32 results = t.at.before + t.total < w.end ? t.total : (u32)(w.end - t.at.before);
+        I *rows = dst + t.at.before * w.step;
         if (w.unit != 0) {
             // Neighbours write neighbours, whichever row they are in: with a row for each thread, a
             // store would write parts of many sectors.
@@ -209,7 +216,7 @@ ISOBIT_FN void coordinates(const u16 *words, const u64 *places, I *dst, const Wr
 #pragma unroll 1
             for (u32 j = me; j < all; j += BLOCK) {
                 const u32 k = divide(j, w.units), first = (j - k * w.units.size) * w.unit;
-                u32 left = (u32)start + list[k];
+                u32 left = (u32)t.start + list[k];
                 Pack<2, I> own{};
 #pragma unroll 1
                 for (u32 d = walk.rank; d-- > first;) {
@@ -226,7 +233,7 @@ ISOBIT_FN void coordinates(const u16 *words, const u64 *places, I *dst, const Wr
         } else {
 #pragma unroll 1
             for (u32 k = me; k < results; k += BLOCK) {
-                u64 left = (start + list[k]) / w.inner;
+                u64 left = (t.start + list[k]) / w.inner;
 #pragma unroll 1
                 for (u32 d = walk.rank; d-- > 0;) {
                     const u64 size = walk.stride[1][d], q = left / size;
@@ -237,11 +244,11 @@ ISOBIT_FN void coordinates(const u16 *words, const u64 *places, I *dst, const Wr
         }
     }
     if (w.flat != 0) {
-        fill_rest(dst, 1, start, w.step, at.all, w);
+        fill_rest(dst, 1, t.start, w.step, t.at.all, w);
     } else {
 #pragma unroll 1
         for (u32 d = 0; d < walk.rank; d++)
-            fill_rest(dst + walk.stride[0][d], w.step, start, 1, at.all, w);
+            fill_rest(dst + walk.stride[0][d], w.step, t.start, 1, t.at.all, w);
     }
 }
 
@@ -251,20 +258,16 @@ template <typename I>
 ISOBIT_FN void ranks(const u16 *words, const u64 *places, const u32 *order, I *dst, const Write &w) {
     __shared__ u32 marks[BLOCK];
     __shared__ u32 before[BLOCK];
-    __shared__ u32 sums[2 * BLOCK];
     const u32 me = thread_x();
-    const u64 tile = w.first + block_x(), start = tile * TILE;
-    const u32 bits = words[tile * BLOCK + me];
-    u32 total;
-    marks[me] = bits;
-    before[me] = sum_before(count_bits(bits), sums, BLOCK, total);
+    const TileMarks t = marks_of(words, places, w);
+    marks[me] = t.bits;
+    before[me] = t.before;
     barrier();
-    const u64 first = places_of(places, tile, w, sums).before;
 #pragma unroll 1
-    for (u32 i = me; i < TILE && start + i < w.n; i += BLOCK) {
+    for (u32 i = me; i < TILE && t.start + i < w.n; i += BLOCK) {
         const u32 word = i / EACH, up_to = (2u << (i % EACH)) - 1;
-        const u64 values = first + before[word] + count_bits(marks[word] & up_to);
-        dst[offset_of(w.walk, order[start + i], w.wide != 0)] = (I)(values - 1);
+        const u64 values = t.at.before + before[word] + count_bits(marks[word] & up_to);
+        dst[offset_of(w.walk, order[t.start + i], w.wide != 0)] = (I)(values - 1);
     }
 }
 

@@ -3,10 +3,9 @@
 //! Otherwise tuples become positions first.
 
 use super::gather::Operands;
-use super::tuples::{BLOCK, BLOCK_TUPLES, Ids, Whole, flattened, places};
-use crate::args;
-use crate::launch::index::{Dim, IndexDims, count, push, split};
-use crate::launch::{Launch, rows, sizes};
+use super::tuples::{Ids, flattened, places};
+use crate::launch::index::{Dim, IndexDims, push};
+use crate::launch::{rows, sizes};
 use crate::manifest::instances::indexing::{GATHER_ND, GATHER_ND_16, carrier, with_ids};
 use crate::ops::{copy, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -75,23 +74,14 @@ impl Walk {
     /// # Safety
     /// Every element of the walk must be allocated in destination and ids, and in the source at
     /// each position.
-    unsafe fn run<R: GpuRuntime>(&self, ids: &Ids<'_, R>, sizes_of: &[usize], dst: &GpuStorage<R>) -> Result<()> {
+    unsafe fn run<R: GpuRuntime>(&self, ids: &Ids<'_, R>, sizes_of: &[usize]) -> Result<()> {
         let dtype = ids.storage.dtype();
-        let Whole { first, pairs } = ids.whole(&self.dims, sizes_of.len());
         let key = match self.unit {
             16 => with_ids(GATHER_ND_16, DType::I64, dtype),
             unit => with_ids(GATHER_ND, carrier(unit), dtype),
         };
-        split(&self.dims, sizes::TUPLES.limit(count(&self.dims)), [0; 4], &mut |walk, offset| {
-            let mut parameters = ids.parameters(walk, offset, 0, sizes_of, &self.along);
-            parameters.pairs = u32::from(pairs);
-            let to = DevicePtr(self.dst.0 + (offset[3] * self.unit) as u64);
-            let launch = Launch::linear(key, count(walk).div_ceil(BLOCK_TUPLES) as u32, BLOCK as u32);
-            let from = first.at(dtype, offset[0]);
-            // SAFETY: this is a part of the walk, for which the caller promises that every element
-            // is allocated; the kernel checks the ids.
-            unsafe { launch.on(dst.device(), args![self.src, from, to, parameters, ids.flag]) }
-        })
+        // SAFETY: the caller promises that every element of the walk is allocated.
+        unsafe { ids.run_whole(key, &self.dims, (sizes_of, &self.along), self.src, (self.dst, self.unit)) }
     }
 }
 
@@ -114,7 +104,7 @@ pub(super) fn gather<R: GpuRuntime>(
     let ids = Ids { op, storage: ids, layout: ids_layout, places: places(ids_layout), flag: flag.ptr() };
     if let Some(walk) = Walk::of(&ids, sizes.len(), (src, src_layout), (dst, dst_layout)) {
         // SAFETY: the layouts were validated against their buffers.
-        return unsafe { walk.run(&ids, sizes, dst) };
+        return unsafe { walk.run(&ids, sizes) };
     }
     let positions = ids.positions(shared, sizes)?;
     let flat = flattened(src_layout.dims(), indexed);

@@ -22,7 +22,7 @@ use std::mem::offset_of;
 pub(super) const BLOCK: usize = 256;
 const IDS: usize = 8;
 /// Tuples per block of the kernels that take them whole; must match tuples_ahead.cuh.
-pub(super) const BLOCK_TUPLES: usize = 4 * BLOCK;
+const BLOCK_TUPLES: usize = 4 * BLOCK;
 
 /// The layout of the kernels' `Tuples`.
 #[repr(C)]
@@ -124,25 +124,36 @@ impl<R: GpuRuntime> Ids<'_, R> {
             pairs: 0,
         }
     }
-}
 
-/// Where tuples of ids of an operation begin, and how its kernel loads them.
-pub(super) struct Whole {
-    pub(super) first: DevicePtr,
-    pub(super) pairs: bool,
-}
-
-impl<R: GpuRuntime> Ids<'_, R> {
-    /// Returns how tuples are loaded that a kernel takes whole, in a walk over them.
-    pub(super) fn whole(&self, walk: &[Dim<4>], depth: usize) -> Whole {
+    /// Runs a kernel that takes tuples whole over a walk: from `indexed`, where the ids give the
+    /// positions, and from `walked`, at the walk's last strides in units of so many bytes.
+    ///
+    /// # Safety
+    /// The ids of the walk must be allocated, and the elements at all positions and offsets.
+    pub(super) unsafe fn run_whole(
+        &self,
+        key: Key,
+        walk: &[Dim<4>],
+        (sizes_of, along): (&[usize], &[usize]),
+        indexed: DevicePtr,
+        (walked, unit): (DevicePtr, usize),
+    ) -> Result<()> {
         let dtype = self.storage.dtype();
         let size = dtype.size_in_bytes();
         let first = self.storage.ptr().at(dtype, self.layout.start_offset());
         let steps = walk.iter().fold(0, |all, d| all | d.stride[0]);
-        let pairs = depth.is_multiple_of(2)
+        let pairs = sizes_of.len().is_multiple_of(2)
             && self.layout.stride().last() == Some(&1)
             && (first.0 | (steps * size) as u64).is_multiple_of(2 * size as u64);
-        Whole { first, pairs }
+        split(walk, sizes::TUPLES.limit(count(walk)), [0; 4], &mut |walk, offset| {
+            let mut parameters = self.parameters(walk, offset, 0, sizes_of, along);
+            parameters.pairs = u32::from(pairs);
+            let (ids, walked) = (first.at(dtype, offset[0]), DevicePtr(walked.0 + (offset[3] * unit) as u64));
+            let launch = Launch::linear(key, count(walk).div_ceil(BLOCK_TUPLES) as u32, BLOCK as u32);
+            // SAFETY: this is a part of the walk, for which the caller promises that every element
+            // is allocated; the kernel checks the ids.
+            unsafe { launch.on(self.storage.device(), args![indexed, ids, walked, parameters, self.flag]) }
+        })
     }
 
     /// Combines the elements at the tuples' positions with those of the source, in any order.
@@ -166,19 +177,11 @@ impl<R: GpuRuntime> Ids<'_, R> {
             };
             push(&mut walk, Dim { size, stride });
         }
-        let Whole { first, pairs } = self.whole(&walk, sizes_of.len());
-        let (unit, dtype) = (dst.dtype(), self.storage.dtype());
-        let to = dst.ptr().at(unit, to.start_offset());
-        let from = src.ptr().at(unit, from.start_offset());
-        split(&walk, sizes::TUPLES.limit(count(&walk)), [0; 4], &mut |walk, offset| {
-            let mut parameters = self.parameters(walk, offset, 0, sizes_of, along);
-            parameters.pairs = u32::from(pairs);
-            let (ids, from) = (first.at(dtype, offset[0]), from.at(unit, offset[3]));
-            let launch = Launch::linear(key, count(walk).div_ceil(BLOCK_TUPLES) as u32, BLOCK as u32);
-            // SAFETY: this is a part of the walk, for which the caller promises that every element
-            // is allocated; the kernel checks the ids.
-            unsafe { launch.on(dst.device(), args![to, ids, from, parameters, self.flag]) }
-        })
+        let dtype = dst.dtype();
+        let to = dst.ptr().at(dtype, to.start_offset());
+        let from = (src.ptr().at(dtype, from.start_offset()), dtype.size_in_bytes());
+        // SAFETY: the caller promises that every element of both layouts is allocated.
+        unsafe { self.run_whole(key, &walk, (sizes_of, along), to, from) }
     }
 }
 

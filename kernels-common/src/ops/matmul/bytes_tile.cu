@@ -61,6 +61,16 @@ ISOBIT_FN u32 line_sum(const BytesSide &side, u32 line, u64 k) {
     return sum;
 }
 
+// What a line of `a` (side 0) or of `b` (side 1) gives to with_zeros: the sum of its bytes, if that
+// counts, and its zero point.
+ISOBIT_FN Pack<2, u32> zeros_of(const BytesSide &lines, u32 line, u32 side, const u8 *zeros, u64 place, const Bytes &q,
+                                u64 k) {
+    Pack<2, u32> own{};
+    own.v[0] = has_zero(q, 1 - side) ? line_sum(lines, line, k) : 0;
+    own.v[1] = zero_point(zeros, q, side, place);
+    return own;
+}
+
 ISOBIT_FN void bytes_tile(const u8 *a, const u8 *b, u32 *c, u32 *partial, const u8 *a_zeros, const u8 *b_zeros,
                           const Product &p, const Bytes &q) {
     extern __shared__ vector_detail::words4 shared_words[];
@@ -116,8 +126,7 @@ ISOBIT_FN void bytes_tile(const u8 *a, const u8 *b, u32 *c, u32 *partial, const 
         Pack<2, u32> own{};
         if (line < lines.lines) {
             const u64 at = side == 0 ? (m0 + line) * q.a_zero_stride : (n0 + line) * q.b_zero_stride;
-            own.v[0] = has_zero(q, 1 - side) ? line_sum(lines, line, p.k) : 0;
-            own.v[1] = zero_point(side == 0 ? a_zeros : b_zeros, q, side, at);
+            own = zeros_of(lines, line, side, side == 0 ? a_zeros : b_zeros, at, q, p.k);
         }
         of_lines[thread_x()] = own;
         barrier();
@@ -165,18 +174,12 @@ ISOBIT_FN void bytes_after(const u8 *a, const u8 *b, u32 *c, const u8 *a_zeros, 
     const Offsets<3> batch = offsets_of(p.batch, block.batch);
     const BytesSide rows{a + batch.at[0] + m0 * p.a_row, p.a_row, count};
     const BytesSide columns{b + batch.at[1], p.b_col, p.n};
-    const auto of_line = [&](const BytesSide &side, u32 line, u32 sum_for, const u8 *zeros, u64 zero) {
-        Pack<2, u32> own{};
-        own.v[0] = has_zero(q, sum_for) ? line_sum(side, line, p.k) : 0;
-        own.v[1] = zero_point(zeros, q, 1 - sum_for, zero);
-        return own;
-    };
     if (me < count)
-        of_rows[me] = of_line(rows, me, 1, a_zeros, (m0 + me) * q.a_zero_stride);
+        of_rows[me] = zeros_of(rows, me, 0, a_zeros, (m0 + me) * q.a_zero_stride, q, p.k);
     barrier();
     if (col >= p.n)
         return;
-    const Pack<2, u32> of_column = of_line(columns, col, 0, b_zeros, col * q.b_zero_stride);
+    const Pack<2, u32> of_column = zeros_of(columns, col, 1, b_zeros, col * q.b_zero_stride, q, p.k);
     c += batch.at[2] + m0 * p.c_row + col * p.c_col;
     u32 results[AFTER_ROWS];
 #pragma unroll

@@ -185,6 +185,7 @@ ISOBIT_FN void radix_place(const U *src, const u32 *positions, U *dst, u32 *posi
         if (i == 0 || words[i - 1] >> 16 != digit)
             next[digit] -= i;
     }
+    // The same memory, which the tile's order no longer needs.
     u32 *const moved = counters;
     if (positions_to != nullptr) {
         u32 of_elements[RADIX_EACH];
@@ -198,6 +199,7 @@ ISOBIT_FN void radix_place(const U *src, const u32 *positions, U *dst, u32 *posi
     }
     barrier();
     const u64 to = row_place(s, t.row, 1);
+    // Unrolled whole, it has 20 bytes more than 64 registers hold (sm_90).
 #pragma unroll 4
     for (u32 e = 0; e < RADIX_EACH; e++) {
         const u32 i = me + e * RADIX_BLOCK;

@@ -146,6 +146,9 @@ sizes! {
     COPY_RUN_FROM = Size::fixed("copy.run_from", 128);
     /// The longest run that one block copies.
     COPY_RUN_PART = Size::fixed("copy.run_part", 2048);
+    /// The shortest run that is copied to all its places before the next one: the writes of
+    /// shorter ones, of up to 4 KiB, are left in the order of the destination.
+    COPY_REPEAT_FROM = Size::fixed("copy.repeat_from", 256);
     /// The smallest dimension sizes for which a tile is worthwhile.
     COPY_TILE_FROM = Size::fixed("copy.tile_from", 16);
 
@@ -364,8 +367,8 @@ sizes! {
     /// The shortest row whose position is worth computing once for all its elements: a warp's;
     /// must match map.cu.
     INDEX_MAP_ROW_FROM = Size::fixed("index_map.row_from", 32);
-    /// The most elements of a source's row, or before it, for which packs count places in 31 bits.
-    INDEX_MAP_PACKS = Size::adjusted("index_map.packs", 1 << 30, 100);
+    /// The most elements of a row, with those before it, for which packs count places in 31 bits.
+    INDEX_MAP_PACKS = Size::adjusted("index_map.packs", 1 << 29, 100);
     /// The longest row that one block moves.
     INDEX_MAP_ROW_PART = Size::fixed("index_map.row_part", 2048);
     /// The most tensors that one launch joins ...

@@ -86,6 +86,7 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
         dims[last] = Dim { size: run / by, stride: [1, 1] };
         dims = in_order(dims);
         size = unit;
+        repeat_runs(&mut dims);
     }
     split(&dims, sizes::COPY.limit(count(&dims)), [0, 0], &mut |dims, [src, dst]| {
         let from = DevicePtr(from.0 + (src * size) as u64);
@@ -126,6 +127,15 @@ fn in_order(mut dims: IndexDims<2>) -> IndexDims<2> {
     let mut merged = IndexDims::new();
     dims.into_iter().for_each(|d| push(&mut merged, d));
     merged
+}
+
+/// Orders a walk with long runs so that each run is copied to all its places before the next one:
+/// else a source that repeats along an outer dimension is read from memory once for each time.
+fn repeat_runs(dims: &mut IndexDims<2>) {
+    let Some((run, outer)) = dims.split_last_mut() else { return };
+    if sizes::COPY_REPEAT_FROM.is_reached(run.size) {
+        outer.sort_by_key(|d| d.stride[0] == 0);
+    }
 }
 
 /// The layout of the kernels' `Runs`.

@@ -34,12 +34,16 @@ struct Parts {
     u32 inputs;
     u64 stride[INDEX_RANK];
     Part part[CONCAT_INPUTS];
+    // Packs: the elements of a row of the destination, and of all rows.
+    Divisor row;
+    u32 elements;
 };
 
-static_assert(sizeof(Part) == 208 && sizeof(Parts) == 3400);
+static_assert(sizeof(Part) == 208 && sizeof(Parts) == 3416);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Part, to) == 72 && ISOBIT_OFFSET(Part, dim) == 80);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Part, first_block) == 176 && ISOBIT_OFFSET(Part, parts) == 188);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Parts, stride) == 8 && ISOBIT_OFFSET(Parts, part) == 72);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Parts, row) == 3400 && ISOBIT_OFFSET(Parts, elements) == 3412);
 
 ISOBIT_FN u32 part_of_block(const Parts &parts) {
     u32 p = 0;
@@ -108,6 +112,43 @@ ISOBIT_FN void concat_rows(T *dst, const Parts &parts) {
             dst[e * across] = value[e];
 }
 
+// Rows of elements of up to 4 bytes, a pack of adjacent ones per thread. The destination is
+// contiguous and aligned to 16 bytes, and a row has at least a pack of each input. Rows that are
+// moved one by one begin within a sector of memory: f32 took 1.26 times the time of aligned ones.
+template <typename T>
+ISOBIT_FN void concat_packs(T *dst, const Parts &parts) {
+    constexpr u32 W = 16 / sizeof(T);
+    const u32 first = (block_x() * CONCAT_BLOCK + thread_x()) * W;
+    if (first >= parts.elements)
+        return;
+    const u32 row = divide(first, parts.row), at = first - row * parts.row.size;
+    u32 p = 0;
+#pragma unroll 1
+    while (p + 1 < parts.inputs && parts.part[p + 1].to <= at)
+        p++;
+    const auto source = [&](u32 input, u32 of) {
+        return (const T *)parts.part[input].src + joined_offsets(parts, input, parts.rank - 1, of).at[0];
+    };
+    const u32 begin = at - (u32)parts.part[p].to, own = parts.part[p].length - begin;
+    const T *here = source(p, row) + begin, *next = here;
+    const bool is_whole = first + W <= parts.elements;
+    if (own < W && is_whole)
+        next = (p + 1 < parts.inputs ? source(p + 1, row) : source(0, row + 1)) - own;
+    if (is_whole) {
+        Pack<W, T> x;
+#pragma unroll
+        for (u32 v = 0; v < W; v++)
+            x.v[v] = (v < own ? here : next)[v];
+        store(dst + first, x);
+    } else {
+        // The last elements are of the last input.
+#pragma unroll
+        for (u32 v = 0; v < W; v++)
+            if (first + v < parts.elements)
+                dst[first + v] = here[v];
+    }
+}
+
 } // namespace isobit
 
 #define ISOBIT_CONCAT(NAME, T)                                                                                         \
@@ -117,4 +158,8 @@ ISOBIT_FN void concat_rows(T *dst, const Parts &parts) {
 #define ISOBIT_CONCAT_ROWS(NAME, T)                                                                                    \
     ISOBIT_KERNEL(256) NAME(isobit::T *dst, const isobit::Parts parts) {                                               \
         isobit::concat_rows(dst, parts);                                                                               \
+    }
+#define ISOBIT_CONCAT_PACKS(NAME, T)                                                                                   \
+    ISOBIT_KERNEL(256) NAME(isobit::T *dst, const isobit::Parts parts) {                                               \
+        isobit::concat_packs(dst, parts);                                                                              \
     }

@@ -1,12 +1,12 @@
 //! Concatenation: one launch for up to [`INPUTS`] tensors, each with its own blocks.
 
-use super::{BLOCK_ELEMENTS, key};
+use super::{BLOCK_ELEMENTS, PACK, key};
 use crate::args;
 use crate::device::GpuDevice;
 use crate::launch::index::{Dim, Divisor, IndexDims, MAX_RANK, count};
 use crate::launch::rows::{BLOCK, RowBlocks, unit};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::index_map::{CONCAT, ELEMENTS, ROWS};
+use crate::manifest::instances::index_map::{CONCAT, ELEMENTS, PACKS, ROWS, has_packs};
 use crate::ops::{copy, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -40,12 +40,15 @@ struct Parts {
     inputs: u32,
     stride: [u64; MAX_RANK],
     part: [Part; INPUTS],
+    row: Divisor,
+    elements: u32,
 }
 
-const _: () = assert!(size_of::<Part>() == 208 && size_of::<Parts>() == 3400);
+const _: () = assert!(size_of::<Part>() == 208 && size_of::<Parts>() == 3416);
 const _: () = assert!(offset_of!(Part, to) == 72 && offset_of!(Part, dim) == 80);
 const _: () = assert!(offset_of!(Part, first_block) == 176 && offset_of!(Part, parts) == 188);
 const _: () = assert!(offset_of!(Parts, stride) == 8 && offset_of!(Parts, part) == 72);
+const _: () = assert!(offset_of!(Parts, row) == 3400 && offset_of!(Parts, elements) == 3412);
 
 /// An input with elements: the address of the first, their walk (source, destination), and the
 /// offset of the first in the destination.
@@ -153,6 +156,26 @@ fn common_unit(inputs: &[Input], size: usize, to: DevicePtr) -> usize {
     unit(size, steps as u64, addresses)
 }
 
+/// Returns the elements of a row of the destination, in units of `by`, if the inputs are whole rows
+/// of it, and the rows are adjacent.
+fn adjacent_row(inputs: &[Input], by: usize) -> Option<usize> {
+    let mut row = 0;
+    for Input { dims, to, .. } in inputs {
+        let follows = *to == row;
+        row += dims.last().filter(|_| follows)?.size;
+    }
+    let outer = |input: &Input| -> IndexDims<2> { input.dims.split_last().map_or(&[][..], |(_, outer)| outer).into() };
+    let first = outer(&inputs[0]);
+    let mut step = row;
+    let is_adjacent = first.iter().rev().all(|d| {
+        let follows = d.stride[1] == step;
+        step *= d.size;
+        follows
+    });
+    let are_alike = inputs.iter().all(|input| outer(input).iter().zip(&first).all(|(a, b)| a.size == b.size));
+    (is_adjacent && are_alike).then_some(row / by)
+}
+
 /// Joins inputs that one launch can take.
 fn launch<R: GpuRuntime>(device: &GpuDevice<R>, element: usize, inputs: &[Input], to: DevicePtr) -> Result<()> {
     if let [Input { from, dims, to: offset }] = inputs {
@@ -168,8 +191,16 @@ fn launch<R: GpuRuntime>(device: &GpuDevice<R>, element: usize, inputs: &[Input]
     let shortest = inputs.iter().map(|input| input.dims.last().map_or(0, |d| d.size / by)).min().unwrap_or(0);
     let are_runs = inputs.iter().all(|input| input.dims.last().is_some_and(|d| d.stride == [1, 1]));
     let rows = size <= 8 && are_runs && sizes::CONCAT_ROW_FROM.is_reached(shortest);
-    let mut parts =
-        Parts { rank: rank as u32, inputs: inputs.len() as u32, stride: [0; MAX_RANK], part: Default::default() };
+    let row = if rows && has_packs(size) && to.0.is_multiple_of(PACK as u64) { adjacent_row(inputs, by) } else { None };
+    let elements = inputs.iter().map(|input| count(&input.dims) / by).sum::<usize>();
+    let mut parts = Parts {
+        rank: rank as u32,
+        inputs: inputs.len() as u32,
+        stride: [0; MAX_RANK],
+        part: Default::default(),
+        row: Divisor::new(row.unwrap_or(1)),
+        elements: elements as u32,
+    };
     let mut blocks = 0;
     for (part, input) in parts.part.iter_mut().zip(inputs) {
         let n = count(&input.dims) / by;
@@ -195,7 +226,11 @@ fn launch<R: GpuRuntime>(device: &GpuDevice<R>, element: usize, inputs: &[Input]
             blocks += n.div_ceil(BLOCK_ELEMENTS);
         }
     }
-    let variant = if rows { ROWS } else { ELEMENTS };
+    let (variant, blocks) = match row {
+        Some(_) => (PACKS, (elements * size).div_ceil(BLOCK * PACK)),
+        None if rows => (ROWS, blocks),
+        None => (ELEMENTS, blocks),
+    };
     let launch = Launch::linear(key(CONCAT, size, variant), blocks as u32, BLOCK as u32);
     // SAFETY: same as above; each block accesses elements of one input alone.
     unsafe { launch.on(device, args![to, parts]) }

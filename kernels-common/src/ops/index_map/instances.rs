@@ -1,5 +1,5 @@
 //! Two kernels per element size for maps, and two for concatenations: both move bits, whatever
-//! their dtype. Small elements have another for maps with constants.
+//! their dtype. Elements of up to four bytes have a third.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -11,12 +11,12 @@ pub const ELEMENTS: u8 = 0;
 pub const ELEMENTS_16: u8 = 1;
 /// Moves long rows.
 pub const ROWS: u8 = 2;
-/// Moves packs of small elements between constants.
+/// Moves packs of elements of up to four bytes.
 pub const PACKS: u8 = 3;
 
 /// Returns whether elements of `size` bytes have [`PACKS`].
-pub const fn has_packs(op: usize, size: usize) -> bool {
-    op == MAP && size <= 2
+pub const fn has_packs(size: usize) -> bool {
+    size <= 4
 }
 
 /// The operations' numbers in keys.
@@ -35,8 +35,8 @@ pub fn add(modules: &mut Vec<Module>) {
             let key = |variant| Key::new(Family::IndexMap, op, &[dtype], variant);
             module.kernel(key(ELEMENTS), format!("{name}_{ty}"), macro_name, &[ty]);
             module.kernel(key(ROWS), format!("{name}_rows_{ty}"), &format!("{macro_name}_ROWS"), &[ty]);
-            if has_packs(op, dtype.size_in_bytes()) {
-                module.kernel(key(PACKS), format!("{name}_packs_{ty}"), "ISOBIT_MAP_PACKS", &[ty]);
+            if has_packs(dtype.size_in_bytes()) {
+                module.kernel(key(PACKS), format!("{name}_packs_{ty}"), &format!("{macro_name}_PACKS"), &[ty]);
             }
         }
         let key = Key::new(Family::IndexMap, op, &[DType::I64], ELEMENTS_16);

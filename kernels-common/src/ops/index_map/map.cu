@@ -94,11 +94,21 @@ ISOBIT_FN void map_rows(const T *src, T *dst, const Rows &rows, T constant) {
     }
 }
 
-// Small elements between constants, a pack of adjacent ones per thread: with a position for each,
-// computing them takes longer than moving the elements. The destination is contiguous and aligned
-// to 16 bytes, its rows are at least PACKS_ROW long, and neighbours in a row are neighbours in the
-// source too.
+// Elements of up to 4 bytes, a pack of adjacent ones per thread: with a position of 64 bits for
+// each, computing them takes longer than moving the elements. The destination is contiguous and
+// aligned to 16 bytes, its rows are at least PACKS_ROW long, and neighbours in a row of the source
+// are adjacent.
 ISOBIT_CONST u32 PACKS_ROW = 32;
+
+// The rows that a pack from element `begin` of a row is in: its own, for `own` elements or more,
+// and the next one.
+template <typename T>
+struct PackRows {
+    const T *row[2];
+    bool constant[2];
+    i32 begin;
+    i32 own;
+};
 
 // Loads those elements `from` to `to` of a pack that exist.
 template <int W, typename T>
@@ -107,6 +117,38 @@ ISOBIT_FN void load_part(Pack<W, T> &x, const T *src, i32 from, i32 to) {
     for (i32 v = 0; v < W; v++)
         if ((v >= from) & (v < to))
             x.v[v] = src[v];
+}
+
+// A pack of what is in the source, and constants.
+template <int W, typename T>
+ISOBIT_FN Pack<W, T> pack_among_constants(const PackRows<T> &rows, i32 start, i32 size, T constant) {
+    Pack<W, T> x;
+#pragma unroll
+    for (u32 v = 0; v < W; v++)
+        x.v[v] = constant;
+    if (!rows.constant[0]) {
+        const i32 at = start + rows.begin, end = size - at;
+        load_part(x, rows.row[0] + at, -at, end < rows.own ? end : rows.own);
+    }
+    if (rows.own < W && !rows.constant[1]) {
+        const i32 at = start - rows.own;
+        load_part(x, rows.row[1] + at, start < 0 ? -at : rows.own, size - at);
+    }
+    return x;
+}
+
+// A pack of elements of which each comes from one of the source. Loaded under a condition, each
+// would have a branch of its own.
+template <u32 RULE, int W, typename T>
+ISOBIT_FN Pack<W, T> pack_by_rule(const PackRows<T> &rows, i32 start, i32 size) {
+    Pack<W, T> x;
+#pragma unroll
+    for (i32 v = 0; v < W; v++) {
+        const bool own = v < rows.own;
+        const i32 at = start + v + (own ? rows.begin : -rows.own);
+        x.v[v] = (own ? rows.row[0] : rows.row[1])[by_rule<RULE>(at, size)];
+    }
+    return x;
 }
 
 template <typename T>
@@ -119,30 +161,40 @@ ISOBIT_FN void map_packs(const T *src, T *dst, const IndexMap &map, u32 n, T con
     const u32 last = map.index.rank - 1, length = map.index.dim[last].size;
     const u32 block = block_x() * BLOCK, top = divide(block, map.index.dim[last]);
     if (thread_x() < ROWS) {
-        const Moved moved = moved_of(map, last, top + thread_x());
+        const u32 row = top + thread_x();
+        // The last pack may be partly of no row: it has elements of its own in their place.
+        const bool exists = (u64)row * length < n;
+        const Moved moved = moved_of(map, last, exists ? row : top);
         starts[thread_x()] = moved.from;
-        // The last pack may be partly of no row.
-        constants[thread_x()] = moved.constant || (u64)(top + thread_x()) * length >= n;
+        constants[thread_x()] = moved.constant || !exists;
     }
     barrier();
     const u32 first = block + thread_x() * W;
     if (first >= n)
         return;
-    const u32 row = divide(first, map.index.dim[last]) - top;
-    const i32 begin = (i32)(first - (top + row) * length), own = (i32)length - begin;
-    const i32 start = (i32)map.start[last];
-    const i32 size = map.rule[last] == RULE_CONSTANT ? (i32)map.size[last] : (i32)length + start;
+    const u32 number = divide(first, map.index.dim[last]), row = number - top;
+    const i32 begin = (i32)(first - number * length), own = (i32)length - begin;
+    const PackRows<T> rows{{src + starts[row], src + starts[row + 1]},
+                           {constants[row] != 0, constants[row + 1] != 0},
+                           begin,
+                           own};
+    const i32 start = (i32)map.start[last], size = (i32)map.size[last];
     Pack<W, T> x;
-#pragma unroll
-    for (u32 v = 0; v < W; v++)
-        x.v[v] = constant;
-    if (constants[row] == 0) {
-        const i32 at = start + begin, end = size - at;
-        load_part(x, src + (starts[row] + (u64)(i64)at), -at, end < own ? end : own);
-    }
-    if (own < (i32)W && constants[row + 1] == 0) {
-        const i32 at = start - own;
-        load_part(x, src + (starts[row + 1] + (u64)(i64)at), start < 0 ? -at : own, size - at);
+    switch (map.rule[last]) {
+    case RULE_WRAP:
+        x = pack_by_rule<RULE_WRAP, W>(rows, start, size);
+        break;
+    case RULE_CLAMP:
+        x = pack_by_rule<RULE_CLAMP, W>(rows, start, size);
+        break;
+    case RULE_REFLECT:
+        x = pack_by_rule<RULE_REFLECT, W>(rows, start, size);
+        break;
+    case RULE_CONSTANT:
+        x = pack_among_constants<W>(rows, start, size, constant);
+        break;
+    default:
+        x = pack_among_constants<W>(rows, start, start + (i32)length, constant);
     }
     if (first + W <= n) {
         store(dst + first, x);

@@ -30,16 +30,16 @@ static_assert(sizeof(IndexMap) == 392);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(IndexMap, start) == 232 && ISOBIT_OFFSET(IndexMap, rule) == 360);
 
 // The index among `size` elements that a rule gives for `at`; negative for the constant.
-template <u32 RULE>
-ISOBIT_FN i64 by_rule(i64 at, i64 size) {
+template <u32 RULE, typename I>
+ISOBIT_FN I by_rule(I at, I size) {
     if constexpr (RULE == RULE_WRAP) {
         // Padding on both sides has up to three times the source's elements.
-        const i64 once = at < size ? at : at - size;
+        const I once = at < size ? at : at - size;
         return once < size ? once : once - size;
     } else if constexpr (RULE == RULE_CLAMP) {
         return at < 0 ? 0 : at < size ? at : size - 1;
     } else if constexpr (RULE == RULE_REFLECT) {
-        const i64 forward = at < 0 ? -at : at;
+        const I forward = at < 0 ? -at : at;
         return forward < size ? forward : 2 * (size - 1) - forward;
     } else if constexpr (RULE == RULE_CONSTANT) {
         return at < size ? at : -1;

@@ -1,6 +1,6 @@
 //! Flips, rolls and padding: the rule of each dimension, and the launches.
 
-use super::{BLOCK_ELEMENTS, key};
+use super::{BLOCK_ELEMENTS, PACK, key};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, Index, MAX_RANK};
 use crate::launch::rows::{BLOCK, RowBlocks, unit};
@@ -11,9 +11,6 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, Flip, Layout, Pad, PadMode, Result, Roll};
 use smallvec::SmallVec;
 use std::mem::offset_of;
-
-/// Bytes of a pack.
-const PACK: usize = 16;
 
 type Input<'a, R> = (&'a GpuStorage<R>, &'a Layout);
 
@@ -146,8 +143,8 @@ impl Walk {
         Self { dims: merged, ..self }
     }
 
-    /// Whether packs of elements of `size` bytes can move: between constants, in long rows that are
-    /// adjacent at the address `to`, from elements next to each other.
+    /// Whether packs of elements of `size` bytes can move: from elements next to each other, in long
+    /// rows that are adjacent at the address `to`.
     fn has_packs(&self, size: usize, to: DevicePtr) -> bool {
         let Some(last) = self.dims.last() else { return false };
         let mut step = 1;
@@ -155,10 +152,10 @@ impl Walk {
             step *= d.size as i64;
             d.size == 1 || d.stride[1] * d.size as i64 == step
         });
-        let furthest = last.start.unsigned_abs().max(last.of.unsigned_abs()) as usize;
-        has_packs(MAP, size)
+        // A rule adds twice the size at most.
+        let furthest = last.start.unsigned_abs().saturating_add(last.of.max(last.size as i64) as u64) as usize;
+        has_packs(size)
             && sizes::INDEX_MAP_ROW_FROM.is_reached(last.size)
-            && matches!(last.rule, Rule::Along | Rule::Constant)
             && last.stride[0] == 1
             && is_adjacent
             && !sizes::INDEX_MAP_PACKS.is_exceeded(furthest)

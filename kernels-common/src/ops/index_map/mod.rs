@@ -16,6 +16,9 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 /// Elements per block of the kernels that move them one by one.
 const BLOCK_ELEMENTS: usize = 1024;
 
+/// Bytes of a pack.
+const PACK: usize = 16;
+
 /// Returns the kernel of an operation for elements of `size` bytes.
 fn key(op: usize, size: usize, variant: u8) -> Key {
     match size {
@@ -31,7 +34,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let of = |op| {
         let sizes = [1, 2, 4, 8, 16].into_iter().filter(move |&size| size >= element);
         sizes.flat_map(move |size| {
-            let packs = has_packs(op, size).then_some(PACKS);
+            let packs = has_packs(size).then_some(PACKS);
             [ELEMENTS, ROWS].into_iter().chain(packs).map(move |variant| key(op, size, variant))
         })
     };

@@ -14,30 +14,29 @@ ISOBIT_FN float root_tail(float e) {
     return horner(e, 0x1.7f650ep-3f, 0x1.336e7ap-2f, 0x1.7f4c32p-2f, 0x1.fffd36p-2f);
 }
 
-// log(1 + a + b), exact in relation to a small a + b. bf16 replaces a and b, if a is `far` (b is
-// the root that belongs to it), by a/8 each: the logarithm is that of a + a then, and the sum is
-// finite.
+// log(1 + a + b), exact in relation to a small a + b. In bf16, if a is `far`, it is log(2 a), of a
+// quarter of a and 3 ln 2: the sum is finite.
 template <typename T>
 ISOBIT_FN float log_of_sum(float a, float b, bool far) {
-    float left_out = 0.0f;
-    if constexpr (is_wide<T>) {
-        a = far ? 0.125f * a : a;
-        b = far ? a : b;
-        left_out = far ? 3.0f * LN_2 : 0.0f;
-    }
     float u = a + b;
+    if constexpr (is_wide<T>) {
+        u = far ? 0.25f * a : u;
+    }
     u32 exponent = (to_bits(1.0f + u) - 0x3f3504f3u) & 0xff800000u;
     float scale = from_bits(0x3f800000u - exponent);
     float f = fma(u, scale, scale - 1.0f);
-    float q = horner(
-        f, -0x1.9cfb56p-4f, 0x1.4b529ap-3f, -0x1.611decp-3f, 0x1.97ad94p-3f, -0x1.ff6b8ep-3f, 0x1.5558ep-2f,
-        -0x1.000064p-1f);
-    float value = fma(f * f, q, f);
+    float q;
     if constexpr (is_wide<T>) {
-        value = value + left_out;
+        exponent = far ? exponent + (3u << 23) : exponent;
+        q = horner(
+            f, 0x1.f6ca0ap-4f, -0x1.7f3956p-3f, 0x1.a200ccp-3f, -0x1.fe10dep-3f, 0x1.55334p-2f, -0x1.000178p-1f);
+    } else {
+        q = horner(
+            f, -0x1.9cfb56p-4f, 0x1.4b529ap-3f, -0x1.611decp-3f, 0x1.97ad94p-3f, -0x1.ff6b8ep-3f, 0x1.5558ep-2f,
+            -0x1.000064p-1f);
     }
     // ln 2 per unit of the exponent field.
-    return fma((float)(i32)exponent, 0x1.62e42ep-24f, value);
+    return fma((float)(i32)exponent, 0x1.62e42ep-24f, fma(f * f, q, f));
 }
 
 // From here on, the 1 beside the square is nothing in bf16, which reaches 2^128.
@@ -54,8 +53,8 @@ ISOBIT_FN float asinh(float x) {
     float h = fma(square, y, -gap);
     float e = fma(-h, y, gap);
     h = fma(fma(h, e, e), root_tail(e), h);
-    float value = log_of_sum<T>(a, h, a > FAR);
-    return with_sign(a < infinity() ? value : a, x);
+    // Infinity for infinity, if of the wrong sign.
+    return with_sign(log_of_sum<T>(a, h, a > FAR), x);
 }
 
 // log(x + sqrt(x^2 - 1)) = log(1 + (x - 1) + s).

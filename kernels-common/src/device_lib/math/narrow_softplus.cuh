@@ -30,19 +30,17 @@ ISOBIT_FN float mish(float x) {
     x = moved<T>(x, -0x1.efcp-12f, -0x1.efbffp-12f);
     x = at_least(x, is_wide<T> ? -110.0f : -30.0f);
     float a = at_most(x, 20.0f);
+    float power;
     if constexpr (is_wide<T>) {
-        // E is subnormal in f32 where the results are in bf16, so half of it is multiplied last.
         float h = exp_half(a);
-        float power = h * h;
-        float sum = power + 2.0f;
-        return x * reciprocal(fma(power, sum, 2.0f)) * (h * sum) * h;
+        power = h * h;
     } else {
         ExpSplit s = exp_split(a);
-        float power = s.scale * horner(
+        power = s.scale * horner(
             s.r, 0x1.0f9c7ep-7f, 0x1.574c9cp-5f, 0x1.555b06p-3f, 0x1.fffdd4p-2f, 0x1.fffffp-1f, 0x1.fffffep-1f);
-        float sum = power + 2.0f;
-        return x * reciprocal(fma(power, sum, 2.0f)) * (power * sum);
     }
+    float sum = power + 2.0f;
+    return x * reciprocal(fma(power, sum, 2.0f)) * (power * sum);
 }
 
 } // namespace isobit::narrow

@@ -1,7 +1,7 @@
 //! asinh, acosh and atanh.
 
 use super::Narrow;
-use super::common::{LN_2, f, horner, reciprocal};
+use super::common::{f, horner, reciprocal};
 
 /// A finite bf16 above this is so far from 1 that asinh and acosh are ln 2x.
 const FAR: f32 = 1_048_576.0;
@@ -18,33 +18,38 @@ fn root_tail(e: f32) -> f32 {
     horner(e, [f(0x3e3f_b287), f(0x3e99_b73d), f(0x3ebf_a619), f(0x3eff_fe9b)])
 }
 
-/// Returns ln(1 + a + b) to the digits of a + b. If `far`, the 1 does not count, b equals a, and
-/// the eighth of both is used (a sum of two large bf16 could be infinite).
+/// Returns ln(1 + a + b) to the digits of a + b. A `far` a of bf16 gives ln 2a: of a quarter of a,
+/// because its double could be infinite.
 #[inline(always)]
 fn log_of_sum<T: Narrow>(a: f32, b: f32, far: bool) -> f32 {
     let (sum, left_out) = match T::WIDE && far {
-        true => (0.125 * a + 0.125 * a, 3.0 * LN_2),
-        false => (a + b, 0.0),
+        true => (0.25 * a, 3 << 23),
+        false => (a + b, 0),
     };
     let exponent = (1.0 + sum).to_bits().wrapping_sub(0x3f35_04f3) & 0xff80_0000;
     let scale = f32::from_bits(0x3f80_0000_u32.wrapping_sub(exponent));
     let rest = sum.mul_add(scale, scale - 1.0);
-    let tail = horner(
-        rest,
-        [
-            -f(0x3dce_7dab),
-            f(0x3e25_a94d),
-            -f(0x3e30_8ef6),
-            f(0x3e4b_d6ca),
-            -f(0x3e7f_b5c7),
-            f(0x3eaa_ac70),
-            -f(0x3f00_0032),
-        ],
-    );
+    let tail = match T::WIDE {
+        true => horner(
+            rest,
+            [f(0x3dfb_6505), -f(0x3e3f_9cab), f(0x3e51_0066), -f(0x3e7f_086f), f(0x3eaa_99a0), -f(0x3f00_00bc)],
+        ),
+        false => horner(
+            rest,
+            [
+                -f(0x3dce_7dab),
+                f(0x3e25_a94d),
+                -f(0x3e30_8ef6),
+                f(0x3e4b_d6ca),
+                -f(0x3e7f_b5c7),
+                f(0x3eaa_ac70),
+                -f(0x3f00_0032),
+            ],
+        ),
+    };
     let value = (rest * rest).mul_add(tail, rest);
-    let value = if T::WIDE { value + left_out } else { value };
     // ln 2 · 2⁻²³, for an exponent in its field
-    (exponent as i32 as f32).mul_add(f(0x33b1_7217), value)
+    (exponent.wrapping_add(left_out) as i32 as f32).mul_add(f(0x33b1_7217), value)
 }
 
 /// The inverse hyperbolic sine.
@@ -59,7 +64,7 @@ pub fn asinh<T: Narrow>(x: f32) -> f32 {
     let error = (-rough).mul_add(estimate, gap);
     let root = rough.mul_add(error, error).mul_add(root_tail(error), rough);
     let value = log_of_sum::<T>(a, root, a > FAR);
-    (if a < f32::INFINITY { value } else { a }).copysign(x)
+    (if a == f32::INFINITY { a } else { value }).copysign(x)
 }
 
 /// The inverse hyperbolic cosine; NaN below 1.

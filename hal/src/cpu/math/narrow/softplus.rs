@@ -42,20 +42,17 @@ pub fn mish<T: Narrow>(x: f32) -> f32 {
     let x = moved::<T>(x, -f(0x39f7_e000), -f(0x39f7_dff8));
     let x = at_least(x, if T::WIDE { -110.0 } else { -30.0 });
     let within = at_most(x, 20.0);
-    // eˣ as a product, whose second factor is multiplied last
-    let (first, last) = if T::WIDE {
+    let power = if T::WIDE {
         let root = exp_half(within);
-        (root, root)
+        root * root
     } else {
         let (r, scale) = split(within);
-        let power = scale
+        scale
             * horner(
                 r,
                 [f(0x3c07_ce3f), f(0x3d2b_a64e), f(0x3e2a_ad83), f(0x3eff_feea), f(0x3f7f_fff8), f(0x3f7f_ffff)],
-            );
-        (power, 1.0)
+            )
     };
-    let power = first * last;
     let sum = power + 2.0;
-    x * reciprocal(power.mul_add(sum, 2.0)) * (first * sum) * last
+    x * reciprocal(power.mul_add(sum, 2.0)) * (power * sum)
 }

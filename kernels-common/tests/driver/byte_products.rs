@@ -2,19 +2,10 @@
 //! elsewhere: the same integers either way. Each driver includes this file and defines its device
 //! type. Without a GPU, each test reports that it was skipped.
 
-use super::{Device, Storage, device_count};
+use super::vendor::device;
+use super::{Device, Storage};
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, MatmulInteger, Op, Src};
 use std::sync::{Arc, Mutex};
-
-fn device() -> Option<Device> {
-    match device_count() {
-        Ok(n) if n > 0 => Some(Device::new(0).expect("a device that is counted opens")),
-        found => {
-            eprintln!("skipped: this test needs a GPU ({found:?})");
-            None
-        }
-    }
-}
 
 fn bytes(n: usize, salt: usize) -> Vec<i8> {
     (0..n).map(|i| ((i * 89 + i / 7 * 31 + salt * 53) % 256) as u8 as i8).collect()

@@ -134,9 +134,13 @@ fn wrong_uses_of_packed_matrices_are_errors() {
     let mut dst = device.zeros(&[20, 20].into(), DType::F32).unwrap();
     let mut run = |inputs: [Src<'_, Storage>; 2]| Storage::apply_into(&Op::Matmul(BLOCK), &inputs, &mut dst, &l);
     fails(run([packed.as_src(), (&x, &l).into()]), ErrorKind::InvalidArgument);
-    // A form of another length than the matrix needs.
-    let forged = packed.as_src().try_map(|s| Ok(if s.dtype() == DType::U8 { &x } else { s })).unwrap();
-    fails(run([(&x, &l).into(), forged]), ErrorKind::InvalidArgument);
+    // A form of another dtype or of another length than the matrix needs.
+    let held = packed.bytes() - x.len() * size_of::<f32>();
+    let lengths = [held - 1, held + 1].map(|n| device.zeros(&[n].into(), DType::U8).unwrap());
+    for other in [&x, &lengths[0], &lengths[1]] {
+        let forged = packed.as_src().try_map(|s| Ok(if s.dtype() == DType::U8 { other } else { s })).unwrap();
+        fails(run([(&x, &l).into(), forged]), ErrorKind::InvalidArgument);
+    }
     let other = Device::new(0).unwrap();
     let there = other.storage_from_cpu_storage(&values(400, DType::F32, false)).unwrap();
     let there = PackedMatrix::new(&there, &l, MatmulSide::Rhs, BLOCK).unwrap();

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Shape};
 use isobit_kernels::{Conv, Tensor4, Vendor, VendorRuntime};
 
-fn device() -> Option<Device> {
+pub(super) fn device() -> Option<Device> {
     match device_count() {
         Ok(n) if n > 0 => Some(Device::new(0).expect("a device that is counted opens")),
         found => {

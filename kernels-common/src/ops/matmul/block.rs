@@ -7,7 +7,7 @@ mod thin;
 pub(crate) use packed::{Form, pack_matrix};
 pub(in crate::ops) use thin::{Launches, Operands, Shape, Thin, thin_blocks, value_bytes};
 
-use super::{Operand, Problem, key, unit};
+use super::{Operand, OwnMatrices, Problem, key, unit};
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::Key;
@@ -351,22 +351,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
             let steps = self.batch.iter().map(|d| form.matrices(d.stride[which])).collect();
             return Ok(Packed { at: form.at, bytes: form.bytes, steps, _scratch: None });
         }
-        let mut matrices = 1;
-        let mut steps = vec![0; self.batch.len()];
-        for (step, d) in steps.iter_mut().zip(&self.batch).rev() {
-            if d.stride[which] != 0 {
-                *step = matrices;
-                matrices *= d.size;
-            }
-        }
-        let own = self.batch.iter().map(|d| Dim { size: d.size, stride: [d.stride[which]] });
-        let batch: IndexDims<1> = own.filter(|d| d.stride[0] != 0).collect();
+        let OwnMatrices { dims, count, steps } = self.own_matrices(which);
         let bytes = packed_bytes(digits, count_of, self.k);
-        let storage = self.device.alloc(bytes.saturating_mul(matrices), DType::U8)?;
+        let storage = self.device.alloc(bytes.saturating_mul(count), DType::U8)?;
         let at = storage.ptr();
         // SAFETY: the caller promises that the operand is allocated, and `storage` has space for
         // every packed matrix.
-        unsafe { pack_lines(self.device, self.dtype, lines, [count_of, self.k], bytes, &batch, at)? };
+        unsafe { pack_lines(self.device, self.dtype, lines, [count_of, self.k], bytes, &dims, at)? };
         Ok(Packed { at, bytes, steps, _scratch: Some(storage) })
     }
 }

@@ -5,12 +5,12 @@
 //! Libraries are fast for such lines alone: on an H100, cuBLAS multiplies 4096^3 signed bytes at
 //! 1450 TFLOP/s if both operands have neighbours along k, and at 128 if the right one has not.
 
-use super::{Kernel, Operand, Problem, key};
+use super::{Kernel, Operand, OwnMatrices, Problem, key};
 use crate::args;
-use crate::launch::index::{Dim, Divisor, Index, IndexDims, count};
+use crate::launch::index::{Divisor, Index, IndexDims, count};
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::matmul::{BYTES_AFTER, BYTES_PACK, BYTES_TILE};
-use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, Op, Result};
 use std::mem::offset_of;
@@ -183,14 +183,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// Every element of the operand must be allocated.
     unsafe fn pack_bytes(&mut self, side: usize) -> Result<Option<GpuStorage<R>>> {
         let lines = self.lines(side);
-        let own = self.batch.iter().map(|d| Dim { size: d.size, stride: [d.stride[side]] });
-        let batch: IndexDims<1> = own.filter(|d| d.stride[0] != 0).collect();
-        if lines.are_packed(&batch) {
+        let OwnMatrices { dims, count, steps } = self.own_matrices(side);
+        if lines.are_packed(&dims) {
             return Ok(None);
         }
-        let (pitch, matrices) = (lines.pitch(), count(&batch));
+        let pitch = lines.pitch();
         let bytes = lines.count.saturating_mul(pitch);
-        let storage = self.device.alloc(bytes.saturating_mul(matrices), DType::U8)?;
+        let storage = self.device.alloc(bytes.saturating_mul(count), DType::U8)?;
         let to = storage.ptr();
         let pack = Pack {
             line_stride: lines.from.row as u64,
@@ -199,32 +198,25 @@ impl<R: GpuRuntime> Problem<'_, R> {
             pitch: pitch as u64,
             lines: lines.count as u32,
             flip: if lines.is_unsigned { super::bytes::FLIP } else { 0 },
-            vectors: u32::from(lines.has_vectors(&batch)),
+            vectors: u32::from(lines.has_vectors(&dims)),
             sums: u32::from(lines.has_sums),
             line_blocks: Divisor::new(lines.count.div_ceil(PACK_LINES)),
             parts: Divisor::new(lines.k.div_ceil(PART)),
-            batch: Index::new(&batch),
+            batch: Index::new(&dims),
         };
-        let blocks = (pack_blocks(lines.count, lines.k) * matrices) as u32;
+        let blocks = (pack_blocks(lines.count, lines.k) * count) as u32;
         let launch = Launch::linear(key(DType::U8, BYTES_PACK), blocks, PACK_THREADS);
         // SAFETY: the caller promises that the operand is allocated, and `storage` has space for
         // every packed matrix.
         unsafe { launch.on(self.device, args![lines.from.ptr, to, pack])? };
-        self.reads_packed(side, to, pitch, bytes);
-        Ok(Some(storage))
-    }
-
-    /// Makes packed lines an operand.
-    fn reads_packed(&mut self, side: usize, at: DevicePtr, pitch: usize, matrix: usize) {
-        let packed = Operand { ptr: at, row: pitch, col: 1 };
+        let packed = Operand { ptr: to, row: pitch, col: 1 };
         match side {
             0 => self.a = packed,
             _ => self.b = packed.transposed(),
         }
-        let mut step = matrix;
-        for d in self.batch.iter_mut().rev().filter(|d| d.stride[side] != 0) {
-            d.stride[side] = step;
-            step *= d.size;
+        for (d, step) in self.batch.iter_mut().zip(steps) {
+            d.stride[side] = step * bytes;
         }
+        Ok(Some(storage))
     }
 }

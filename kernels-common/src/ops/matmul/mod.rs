@@ -188,7 +188,26 @@ const _: () = assert!(offset_of!(Product, segments) == 8 && offset_of!(Product, 
 const _: () = assert!(offset_of!(Product, a_vectors) == 80 && offset_of!(Product, m_tiles) == 92);
 const _: () = assert!(offset_of!(Product, batch) == 120);
 
+/// The matrices that a batch does not repeat for an operand.
+struct OwnMatrices {
+    dims: IndexDims<1>,
+    count: usize,
+    /// How many of them a step along each dimension of the batch passes.
+    steps: Vec<usize>,
+}
+
 impl<R: GpuRuntime> Problem<'_, R> {
+    /// Returns the matrices that operand `side` (0 or 1) has of its own.
+    fn own_matrices(&self, side: usize) -> OwnMatrices {
+        let own = self.batch.iter().map(|d| Dim { size: d.size, stride: [d.stride[side]] });
+        let (mut count, mut steps) = (1, vec![0; self.batch.len()]);
+        for (step, d) in steps.iter_mut().zip(&self.batch).rev().filter(|(_, d)| d.stride[side] != 0) {
+            *step = count;
+            count *= d.size;
+        }
+        OwnMatrices { dims: own.filter(|d| d.stride[0] != 0).collect(), count, steps }
+    }
+
     /// Runs the product in the vendor's library; returns whether the library took it. One call
     /// covers one batch dimension; if there are several, the longest.
     ///

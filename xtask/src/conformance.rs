@@ -6,7 +6,8 @@ use crate::shell::{self, cargo, hand_over, target_dir};
 use crate::steps::Steps;
 use crate::submit;
 use crate::test::{FEATURES_CRATE, features_of};
-use anyhow::Result;
+use anyhow::{Result, bail};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -14,6 +15,8 @@ use std::process::{Command, ExitCode};
 /// Builds the program and passes it the arguments.
 pub fn run(args: &[String]) -> Result<ExitCode> {
     let args: Vec<&String> = args.iter().filter(|arg| *arg != "--yes").collect();
+    let cells = std::fs::read_to_string(shell::root().join("conformance/cells.tsv"))?;
+    operations_exist(&args, &cells)?;
     // A simulated NVIDIA GPU compiles user kernels with NVIDIA's compiler.
     let devices_named = args.iter().any(|a| a.starts_with("--devices"));
     let compiles = !devices_named || args.iter().any(|a| a.contains("sim-cuda"));
@@ -39,6 +42,28 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         steps.run("archive", || submit::pack(&submit::out_of(&args)))?;
     }
     Ok(code)
+}
+
+/// Refuses an unknown name of an operation at once: the program would, too, but is not built yet.
+/// `cells` is the table of all cells.
+fn operations_exist(args: &[&String], cells: &str) -> Result<()> {
+    let names: BTreeSet<&str> = cells.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    let named = args.iter().enumerate().filter_map(|(i, arg)| match arg.strip_prefix("--ops")? {
+        "" => args.get(i + 1).map(|list| list.as_str()),
+        list => list.strip_prefix('='),
+    });
+    // The program knows the groups, whose names begin with `device.`.
+    let is_known = |name: &str| names.contains(name) || name.starts_with("device.");
+    for name in named.flat_map(|list| list.split(',')).filter(|name| !is_known(name)) {
+        let near: Vec<&str> = names.iter().copied().filter(|known| known.contains(name) && !name.is_empty()).collect();
+        let hint = if near.is_empty() {
+            "the first column of conformance/cells.tsv has all names".into()
+        } else {
+            format!("there are {}", near.join(", "))
+        };
+        bail!("no operation is named `{name}`; {hint}");
+    }
+    Ok(())
 }
 
 /// The packages built together. Cargo unifies the features of packages that it builds together, so
@@ -76,4 +101,24 @@ pub fn program_of(target: &Path, simulators: &Path) -> Command {
         command.env(NVRTC_VARIABLE, nvrtc);
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_operations_are_refused_before_anything_is_built() {
+        let cells = "op\tdtypes\nadd\tf32\ncopy2d\tf32\ncopy2d\tf16\n";
+        let check = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
+            operations_exist(&args.iter().collect::<Vec<_>>(), cells).map_err(|e| e.to_string())
+        };
+        assert_eq!(check(&["--quick"]), Ok(()));
+        assert_eq!(check(&["--ops", "add,device.graph", "--ops=copy2d", "--ops"]), Ok(()));
+        let copy = "no operation is named `copy`; there are copy2d";
+        assert_eq!(check(&["--ops", "add,copy"]).unwrap_err(), copy);
+        assert_eq!(check(&["--ops=copy"]).unwrap_err(), copy);
+        assert!(check(&["--ops", "mul"]).unwrap_err().ends_with("cells.tsv has all names"));
+    }
 }

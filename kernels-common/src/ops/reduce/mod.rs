@@ -163,12 +163,6 @@ impl<R: GpuRuntime> Pass<'_, R> {
             // SAFETY: the caller promises that every element of the walks is allocated.
             return unsafe { self.run_compacted(&sequence, &results) };
         }
-        if self.op == ReduceOp::LogSumExp {
-            // The sum of powers finds the maxima where its results go.
-            let largest = Pass { op: ReduceOp::Max, ..*self };
-            // SAFETY: the caller promises that every element of the walks is allocated.
-            unsafe { largest.run(sequence.clone(), results.clone())? };
-        }
         // The order of the results does not matter: neighbours in the source come last.
         results.sort_by_key(|d| (d.stride[0] != 0, std::cmp::Reverse(d.stride)));
         let mut merged = IndexDims::new();
@@ -256,6 +250,12 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 (ROWS, blocks, threads)
             }
         };
+        if self.op == ReduceOp::LogSumExp && (variant != ROWS || segments > 1) {
+            // The sum of powers finds the maxima where its results go.
+            let largest = Pass { op: ReduceOp::Max, ..*self };
+            // SAFETY: the caller promises what `run` requires.
+            unsafe { largest.first(sequence, results, n, segments)? };
+        }
         let key = key(self.op, self.dtype, variant);
         let to = values.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key, blocks as u32, threads as u32);

@@ -274,6 +274,18 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
     }
 }
 
+// The same, after what finds the seeds.
+template <typename Op>
+ISOBIT_FN void seed_and_reduce_rows(const typename Op::In *src, typename Op::Out *dst, typename Op::Acc *partial,
+                                    const Reduction &r) {
+    if constexpr (has_first_pass<Op>)
+        if (r.segments.size == 1) {
+            reduce_rows<typename Op::First>(src, dst, nullptr, r);
+            barrier();
+        }
+    reduce_rows<Op>(src, dst, partial, r);
+}
+
 // ---- a team across the lanes, neighbours along the columns ----
 
 // Lanes per thread, and columns per thread. With four lanes, the block is 128 bytes wide; half of
@@ -464,7 +476,7 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
 #define ISOBIT_REDUCE_ROWS(NAME, OP, T)                                                                                \
     namespace isobit {                                                                                                 \
     using NAME##_op = OP<T>;                                                                                           \
-    ISOBIT_REDUCE_KERNEL(NAME, 256, 4, NAME##_op, (reduce_rows<NAME##_op>))                                            \
+    ISOBIT_REDUCE_KERNEL(NAME, 256, 4, NAME##_op, (seed_and_reduce_rows<NAME##_op>))                                   \
     }
 #define ISOBIT_REDUCE_COLUMNS(NAME, OP, T)                                                                             \
     namespace isobit {                                                                                                 \

@@ -104,6 +104,9 @@ ISOBIT_CONST u32 ROW_LANES = sizeof(T) == 1 ? 8 : sizeof(T) == 2 || sizeof(T) ==
 // Vectors that a thread has in flight: 128 bytes.
 template <typename T>
 ISOBIT_CONST u32 ROW_DEPTH = 128 / (ROW_LANES<T> * sizeof(T));
+// Values that a thread folds at a time: more take fewer barriers, and longer for each.
+template <typename Op>
+ISOBIT_CONST u32 ROW_FAN = combines_long<Op> ? 4 : 16;
 
 // Accumulates `V` lanes of a segment with adjacent elements.
 template <typename Op, u32 V>
@@ -200,7 +203,7 @@ template <typename Op>
 ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, typename Op::Acc *partial,
                            const Reduction &r) {
     using Acc = typename Op::Acc;
-    constexpr u32 V = ROW_LANES<typename Op::In>, BLOCK = 256, FOLDERS = 16, EACH = REDUCE_LANES / FOLDERS;
+    constexpr u32 V = ROW_LANES<typename Op::In>, BLOCK = 256, FAN = ROW_FAN<Op>;
     const u32 thread = thread_x();
     const u32 team = 1u << r.team_shift;
     const u32 teams = block_dim_x() >> r.team_shift;
@@ -250,18 +253,20 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
         for (u32 v = 0; v < V; v++)
             lanes[lane + v * distance] = acc[v];
         barrier();
-        if (width > FOLDERS) {
-            // Steps of 128 to 16: sixteen threads per team, each reading values that no other
-            // thread reads.
-            for (u32 task = thread; task < teams * FOLDERS; task += block_dim_x()) {
-                Acc *of_team = shared + task / FOLDERS * width;
-                const u32 folder = task % FOLDERS;
-                of_team[folder] = load_fold<Op, EACH>(of_team, folder, FOLDERS, width);
+        // Steps of 128 and less, several at a time. Each thread reads values that no other thread
+        // reads.
+#pragma unroll
+        for (u32 left = REDUCE_LANES / FAN; left > 1; left /= FAN)
+            if (width > left) {
+                for (u32 task = thread; task < teams * left; task += block_dim_x()) {
+                    Acc *of_team = shared + task / left * width;
+                    const u32 folder = task % left;
+                    of_team[folder] = load_fold<Op, FAN>(of_team, folder, left, width);
+                }
+                barrier();
             }
-            barrier();
-        }
         if (thread < teams)
-            result = load_fold<Op, FOLDERS>(shared + thread * width, 0, 1, width);
+            result = load_fold<Op, FAN>(shared + thread * width, 0, 1, width);
     }
     if (thread < teams && first_item + thread < r.items) {
         const u32 item = first_item + thread;

@@ -99,6 +99,15 @@ fn empty_value(op: ReduceOp, dtype: DType) -> Scalar {
     Scalar::from_f64(dtype, value)
 }
 
+/// Returns the lanes of a thread along sequences of elements of `size` bytes; must match reduce.cu.
+const fn lanes_of(size: usize) -> usize {
+    match size {
+        1 => 8,
+        2 | 8 => 2,
+        _ => 4,
+    }
+}
+
 /// The layout of the kernels' `Reduction`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -246,7 +255,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             None => {
                 let run = matches!(sequence, [Dim { stride: [1], .. }]);
                 reduction.vectors = u32::from(run && aligned(results));
-                let (blocks, threads) = self.rows(&mut reduction, results, n, segments, size);
+                let (blocks, threads) = self.rows(&mut reduction, results, n, segments, self.lanes());
                 (ROWS, blocks, threads)
             }
         };
@@ -295,7 +304,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let size = self.acc_size();
             let whole = count(results) == 1 || (n * size).is_multiple_of(16);
             reduction.vectors = u32::from(size <= 8 && whole && values.ptr().0.is_multiple_of(16));
-            let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, size);
+            let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, lanes_of(size));
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(self.op, self.dtype, SECOND_PASS), blocks as u32, threads as u32);
             // SAFETY: the caller promises a valid destination, and each pass has as many values as
@@ -338,7 +347,15 @@ impl<R: GpuRuntime> Pass<'_, R> {
         }
     }
 
-    /// Completes the parameters for threads along the sequences, for elements of `size` bytes.
+    /// Returns the lanes of a thread along the sequences.
+    fn lanes(&self) -> usize {
+        match (self.op, self.dtype.size_in_bytes()) {
+            (ReduceOp::LogSumExp, 4) => 2,
+            (_, size) => lanes_of(size),
+        }
+    }
+
+    /// Completes the parameters for threads along the sequences with so many lanes each.
     /// Returns the number of blocks and the threads per block.
     fn rows(
         &self,
@@ -346,13 +363,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         results: &[Dim<2>],
         n: usize,
         segments: usize,
-        size: usize,
+        lanes: usize,
     ) -> (usize, usize) {
-        let lanes = match size {
-            1 => 8,
-            2 | 8 => 2,
-            _ => 4,
-        };
         let team = n.min(LANES).div_ceil(lanes).next_power_of_two();
         let items = count(results) * segments;
         // Uses the largest blocks that still give every multiprocessor a few.

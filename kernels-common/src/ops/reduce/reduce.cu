@@ -101,9 +101,12 @@ ISOBIT_FN typename Op::Acc load_fold(const typename Op::Acc *from, u32 first, u3
 // long).
 template <typename T>
 ISOBIT_CONST u32 ROW_LANES = sizeof(T) == 1 ? 8 : sizeof(T) == 2 || sizeof(T) == 8 ? 2 : 4;
-// Vectors that a thread has in flight: 128 bytes.
-template <typename T>
-ISOBIT_CONST u32 ROW_DEPTH = 128 / (ROW_LANES<T> * sizeof(T));
+// The same of an operation. Half the lanes are half the sequences that a multiprocessor has begun,
+// so that the second reading of each still finds it in the cache.
+template <typename Op>
+ISOBIT_CONST u32 LANES_OF = has_first_pass<Op> && sizeof(typename Op::In) == 4 ? 2 : ROW_LANES<typename Op::In>;
+// Bytes that a thread has in flight.
+ISOBIT_CONST u32 ROW_BYTES = 128;
 // Values that a thread folds at a time: more take fewer barriers, and longer for each.
 template <typename Op>
 ISOBIT_CONST u32 ROW_FAN = combines_long<Op> ? 4 : 16;
@@ -113,7 +116,7 @@ template <typename Op, u32 V>
 ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op::In *src, const Rows<Op> &rows,
                                   const Segment &s, u32 lane) {
     using In = typename Op::In;
-    constexpr u32 DEPTH = ROW_DEPTH<In>;
+    constexpr u32 DEPTH = ROW_BYTES / (V * sizeof(In));
     const u32 whole = s.length / REDUCE_LANES;
     src += lane;
     u32 row = 0;
@@ -199,11 +202,11 @@ ISOBIT_FN void accumulate_any(typename Op::Lane (&acc)[V], const typename Op::In
     }
 }
 
-template <typename Op>
+template <typename Op, u32 V = LANES_OF<Op>>
 ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, typename Op::Acc *partial,
                            const Reduction &r) {
     using Acc = typename Op::Acc;
-    constexpr u32 V = ROW_LANES<typename Op::In>, BLOCK = 256, FAN = ROW_FAN<Op>;
+    constexpr u32 BLOCK = 256, FAN = ROW_FAN<Op>;
     const u32 thread = thread_x();
     const u32 team = 1u << r.team_shift;
     const u32 teams = block_dim_x() >> r.team_shift;
@@ -285,7 +288,7 @@ ISOBIT_FN void seed_and_reduce_rows(const typename Op::In *src, typename Op::Out
                                     const Reduction &r) {
     if constexpr (has_first_pass<Op>)
         if (r.segments.size == 1) {
-            reduce_rows<typename Op::First>(src, dst, nullptr, r);
+            reduce_rows<typename Op::First, LANES_OF<Op>>(src, dst, nullptr, r);
             barrier();
         }
     reduce_rows<Op>(src, dst, partial, r);

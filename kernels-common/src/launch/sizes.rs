@@ -163,6 +163,8 @@ sizes! {
     SCAN_TILES = Size::adjusted("scan.tiles", 1 << 23, 64);
     /// The same for the columns kernel.
     SCAN_COLUMNS = Size::adjusted("scan.columns", 1 << 26, 16);
+    /// The number of blocks, with one sequence per thread, from which a thread has two.
+    SCAN_PAIRS = Size::of_device("scan.pairs", 1);
 
     /// Elements per segment of a reduction; determines the result.
     REDUCE_SEGMENT = Size::fixed("reduce.segment", 65_536);

@@ -1,7 +1,8 @@
 //! Results whose size depends on values. The destination has a size that the caller chose, so
 //! nothing is read back: what is kept is marked with a bit per element, the marks of each tile are
 //! counted and summed, and each tile then writes its results from the place that the sum names.
-//! The counts of few tiles are summed by whoever writes.
+//! The counts of few tiles are summed by whoever writes. If their number alone is wanted, no bits
+//! are written, and the counts are added up.
 //!
 //! The elements are read once, and the bits twice. Distinct elements are those of the sorted tensor
 //! at which another value begins.
@@ -14,10 +15,10 @@ mod write;
 use crate::key::Key;
 use crate::launch::elementwise::carrier;
 use crate::manifest::instances::compact::{COORDINATES, MARK, SELECT, key};
-use crate::ops::{cast, copy, fill, indexing, scan, stored};
+use crate::ops::{cast, copy, fill, indexing, reduce, scan, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, Cast, DType, Indexing, Layout, Op, Result, Scalar, Scan, Src};
+use isobit_hal::{BackendStorage, Cast, DType, Indexing, Layout, Op, Reduce, ReduceOp, Result, Scalar, Scan, Src};
 use tiles::{Marks, Which};
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -25,27 +26,32 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let dst = dtypes[dtypes.len() - 1];
     match op {
         Op::CountNonzero => [marks(dtypes[0]), counts(dst)].concat(),
-        Op::Nonzero { .. } => [marks(dtypes[0]), results(COORDINATES, dst)].concat(),
+        Op::Nonzero { .. } => [places(dtypes[0]), results(COORDINATES, dst)].concat(),
         Op::MaskedSelect { .. } => {
-            [marks(dtypes[1]), copy::keys(&Op::Copy, &[dst, dst]), results(SELECT, dst)].concat()
+            [places(dtypes[1]), copy::keys(&Op::Copy, &[dst, dst]), results(SELECT, dst)].concat()
         }
         Op::Compress { dim, .. } => {
             let taken = indexing::keys(&Op::IndexSelect(Indexing::new(*dim)), &[dst, DType::I64, dst]);
-            [marks(dtypes[1]), results(COORDINATES, DType::I64), taken].concat()
+            [places(dtypes[1]), results(COORDINATES, DType::I64), taken].concat()
         }
         _ => unique::keys(op, dtypes),
     }
 }
 
-/// Returns the kernels that mark elements of a dtype and sum their counts.
+/// Returns the kernels that mark elements of a dtype.
 fn marks(dtype: DType) -> Vec<Key> {
-    let sums = scan::keys(&Op::Scan(Scan::cumsum(0)), &[DType::I64, DType::I64]);
-    [vec![key(carrier(dtype), MARK)], copy::keys(&Op::Copy, &[dtype, dtype]), sums].concat()
+    [vec![key(carrier(dtype), MARK)], copy::keys(&Op::Copy, &[dtype, dtype])].concat()
 }
 
-/// Returns the kernels that write a count.
+/// Returns the kernels that mark elements of a dtype and find how many marks come before each tile.
+fn places(dtype: DType) -> Vec<Key> {
+    [marks(dtype), scan::keys(&Op::Scan(Scan::cumsum(0)), &[DType::I64, DType::I64])].concat()
+}
+
+/// Returns the kernels that write how many marks there are.
 fn counts(dst: DType) -> Vec<Key> {
-    cast::keys(&Op::Cast(Cast::default()), &[DType::I64, dst])
+    let sum = Op::Reduce(Reduce::new(ReduceOp::Sum, &[0]));
+    [reduce::keys(&sum, &[DType::I64, DType::I64]), cast::keys(&Op::Cast(Cast::default()), &[DType::I64, dst])].concat()
 }
 
 /// Returns the kernels that write results, and what stands after the last.

@@ -6,11 +6,12 @@ use crate::launch::elementwise::carrier;
 use crate::launch::index::Index;
 use crate::launch::{Launch, sizes};
 use crate::manifest::instances::compact::{BLOCK, MARK, TILE, key};
+use crate::ops::reduce::reduce_rows;
 use crate::ops::sort::Order;
 use crate::ops::{cast, scan};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Scan, Sort, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scan, Sort, Src};
 use std::mem::offset_of;
 
 /// The layout of the kernels' `Mark`.
@@ -94,15 +95,14 @@ impl<R: GpuRuntime> Marks<R> {
             // the address is 0, a word per thread for every tile, and a count after the last.
             unsafe { launch.on(device, args![from, at, counts.ptr(), mark]) }
         })?;
-        let summed = only_count || sizes::COMPACT_SUMMED.is_exceeded(tiles);
-        if !summed {
-            return Ok(Self { n, tiles, words: at, summed, places: counts, _words: words });
+        if only_count || !sizes::COMPACT_SUMMED.is_exceeded(tiles) {
+            return Ok(Self { n, tiles, words: at, summed: false, places: counts, _words: words });
         }
         let mut places = device.alloc(tiles + 1, DType::I64)?;
         let row = Layout::contiguous(tiles + 1);
         let sums = Op::Scan(Scan::cumsum(0).exclusive());
         scan::apply_into(&sums, &[Src::Storage(&counts, &row)], &mut places, &row)?;
-        Ok(Self { n, tiles, words: at, summed, places, _words: words })
+        Ok(Self { n, tiles, words: at, summed: true, places, _words: words })
     }
 
     /// Returns the address of the number of marks of each tile, or before it.
@@ -110,12 +110,15 @@ impl<R: GpuRuntime> Marks<R> {
         self.places.ptr()
     }
 
-    /// Writes the number of all marks.
+    /// Writes the number of all marks, of which only the number is wanted: the sum of the tiles'.
     ///
     /// # Errors
     /// The errors of launches.
     pub fn count(&self, dst: &mut GpuStorage<R>, dst_layout: &Layout) -> Result<()> {
-        let last = Layout::contiguous_with_offset((), self.tiles);
-        cast::to_dtype_of(dst, dst_layout, &self.places, &last)
+        let device = self.places.device();
+        let all = device.alloc(1, DType::I64)?;
+        // SAFETY: there is a count for every tile, and a place for their sum.
+        unsafe { reduce_rows(device, ReduceOp::Sum, DType::I64, self.places.ptr(), all.ptr(), [1, self.tiles])? };
+        cast::to_dtype_of(dst, dst_layout, &all, &Layout::contiguous(()))
     }
 }

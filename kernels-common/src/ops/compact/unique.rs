@@ -2,7 +2,7 @@
 //! are marked.
 
 use super::tiles::{Marks, Which};
-use super::{counts, marks, results};
+use super::{counts, marks, places, results};
 use crate::key::Key;
 use crate::launch::elementwise::carrier;
 use crate::manifest::instances::compact::{COORDINATES, RANKS, SELECT, key};
@@ -29,7 +29,8 @@ fn positions_of(op: &Op, dst: DType) -> Option<DType> {
 /// Returns the kernels that an operation may launch for these dtypes.
 pub(super) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let (src, dst) = (dtypes[0], dtypes[1]);
-    let mut keys = [marks(src), copy::keys(&Op::Copy, &[src, src])].concat();
+    let marked = if matches!(op, Op::CountUnique) { marks(src) } else { places(src) };
+    let mut keys = [marked, copy::keys(&Op::Copy, &[src, src])].concat();
     match positions_of(op, dst) {
         Some(positions) => {
             keys.extend(sort::keys(&ORDER, &[src, positions]));

@@ -1,5 +1,4 @@
-// The logarithm of a sum of powers of e. A pass of Max has written the maximum to the place of the
-// result.
+// The logarithm of a sum of powers of e. Max has written the maximum to the place of the result.
 #pragma once
 
 #include "device_lib/math/f32_log.cuh"
@@ -17,6 +16,7 @@ struct ScaledSum {
 
 template <typename T>
 struct LogSumExp : Sum<T> {
+    using First = Max<T>;
     using typename Sum<T>::Acc;
     using Lane = ScaledSum<Acc>;
     ISOBIT_FN Lane start(const T *, const T *result) { return Lane{to_compute(*result), Sum<T>::none()}; }
@@ -32,5 +32,7 @@ template <typename T>
 constexpr bool starts_from_seed<LogSumExp<T>> = true;
 template <typename T>
 constexpr bool ends_with_seed<LogSumExp<T>> = true;
+template <typename T>
+constexpr bool has_first_pass<LogSumExp<T>> = true;
 
 } // namespace isobit

@@ -99,6 +99,15 @@ fn empty_value(op: ReduceOp, dtype: DType) -> Scalar {
     Scalar::from_f64(dtype, value)
 }
 
+/// Returns the lanes of a thread along sequences of elements of `size` bytes; must match reduce.cu.
+const fn lanes_of(size: usize) -> usize {
+    match size {
+        1 => 8,
+        2 | 8 => 2,
+        _ => 4,
+    }
+}
+
 /// The layout of the kernels' `Reduction`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -162,12 +171,6 @@ impl<R: GpuRuntime> Pass<'_, R> {
         if sizes::REDUCE_RANK.is_exceeded(sequence.len()) || sizes::REDUCE_DIM.is_exceeded(inner) {
             // SAFETY: the caller promises that every element of the walks is allocated.
             return unsafe { self.run_compacted(&sequence, &results) };
-        }
-        if self.op == ReduceOp::LogSumExp {
-            // The sum of powers finds the maxima where its results go.
-            let largest = Pass { op: ReduceOp::Max, ..*self };
-            // SAFETY: the caller promises that every element of the walks is allocated.
-            unsafe { largest.run(sequence.clone(), results.clone())? };
         }
         // The order of the results does not matter: neighbours in the source come last.
         results.sort_by_key(|d| (d.stride[0] != 0, std::cmp::Reverse(d.stride)));
@@ -252,10 +255,16 @@ impl<R: GpuRuntime> Pass<'_, R> {
             None => {
                 let run = matches!(sequence, [Dim { stride: [1], .. }]);
                 reduction.vectors = u32::from(run && aligned(results));
-                let (blocks, threads) = self.rows(&mut reduction, results, n, segments, size);
+                let (blocks, threads) = self.rows(&mut reduction, results, n, segments, self.lanes());
                 (ROWS, blocks, threads)
             }
         };
+        if self.op == ReduceOp::LogSumExp && (variant != ROWS || segments > 1) {
+            // The sum of powers finds the maxima where its results go.
+            let largest = Pass { op: ReduceOp::Max, ..*self };
+            // SAFETY: the caller promises what `run` requires.
+            unsafe { largest.first(sequence, results, n, segments)? };
+        }
         let key = key(self.op, self.dtype, variant);
         let to = values.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key, blocks as u32, threads as u32);
@@ -295,7 +304,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let size = self.acc_size();
             let whole = count(results) == 1 || (n * size).is_multiple_of(16);
             reduction.vectors = u32::from(size <= 8 && whole && values.ptr().0.is_multiple_of(16));
-            let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, size);
+            let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, lanes_of(size));
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(self.op, self.dtype, SECOND_PASS), blocks as u32, threads as u32);
             // SAFETY: the caller promises a valid destination, and each pass has as many values as
@@ -338,7 +347,15 @@ impl<R: GpuRuntime> Pass<'_, R> {
         }
     }
 
-    /// Completes the parameters for threads along the sequences, for elements of `size` bytes.
+    /// Returns the lanes of a thread along the sequences.
+    fn lanes(&self) -> usize {
+        match (self.op, self.dtype.size_in_bytes()) {
+            (ReduceOp::LogSumExp, 4) => 2,
+            (_, size) => lanes_of(size),
+        }
+    }
+
+    /// Completes the parameters for threads along the sequences with so many lanes each.
     /// Returns the number of blocks and the threads per block.
     fn rows(
         &self,
@@ -346,13 +363,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         results: &[Dim<2>],
         n: usize,
         segments: usize,
-        size: usize,
+        lanes: usize,
     ) -> (usize, usize) {
-        let lanes = match size {
-            1 => 8,
-            2 | 8 => 2,
-            _ => 4,
-        };
         let team = n.min(LANES).div_ceil(lanes).next_power_of_two();
         let items = count(results) * segments;
         // Uses the largest blocks that still give every multiprocessor a few.

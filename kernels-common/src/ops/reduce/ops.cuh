@@ -261,6 +261,10 @@ struct ArgMax : ArgExtreme<T, false> {};
 template <typename T>
 struct ArgMin : ArgExtreme<T, true> {};
 
+// Whether `combine` takes so long that threads had better share the work: a quotient does.
+template <typename Op>
+constexpr bool combines_long = false;
+
 // Reduces the results of segments as a sequence of their own.
 template <typename Op>
 struct Again : Op {
@@ -271,5 +275,7 @@ struct Again : Op {
     ISOBIT_FN void step(Lane &lane, In x, u32) { lane = Op::combine(lane, x); }
     ISOBIT_FN Acc of_lane(Lane lane, u32, u32) { return lane; }
 };
+template <typename Op>
+constexpr bool combines_long<Again<Op>> = combines_long<Op>;
 
 } // namespace isobit

@@ -101,16 +101,22 @@ ISOBIT_FN typename Op::Acc load_fold(const typename Op::Acc *from, u32 first, u3
 // long).
 template <typename T>
 ISOBIT_CONST u32 ROW_LANES = sizeof(T) == 1 ? 8 : sizeof(T) == 2 || sizeof(T) == 8 ? 2 : 4;
-// Vectors that a thread has in flight: 128 bytes.
-template <typename T>
-ISOBIT_CONST u32 ROW_DEPTH = 128 / (ROW_LANES<T> * sizeof(T));
+// The same of an operation. Half the lanes are half the sequences that a multiprocessor has begun,
+// so that the second reading of each still finds it in the cache.
+template <typename Op>
+ISOBIT_CONST u32 LANES_OF = has_first_pass<Op> && sizeof(typename Op::In) == 4 ? 2 : ROW_LANES<typename Op::In>;
+// Bytes that a thread has in flight.
+ISOBIT_CONST u32 ROW_BYTES = 128;
+// Values that a thread folds at a time: more take fewer barriers, and longer for each.
+template <typename Op>
+ISOBIT_CONST u32 ROW_FAN = combines_long<Op> ? 4 : 16;
 
 // Accumulates `V` lanes of a segment with adjacent elements.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op::In *src, const Rows<Op> &rows,
                                   const Segment &s, u32 lane) {
     using In = typename Op::In;
-    constexpr u32 DEPTH = ROW_DEPTH<In>;
+    constexpr u32 DEPTH = ROW_BYTES / (V * sizeof(In));
     const u32 whole = s.length / REDUCE_LANES;
     src += lane;
     u32 row = 0;
@@ -196,11 +202,11 @@ ISOBIT_FN void accumulate_any(typename Op::Lane (&acc)[V], const typename Op::In
     }
 }
 
-template <typename Op>
+template <typename Op, u32 V = LANES_OF<Op>>
 ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, typename Op::Acc *partial,
                            const Reduction &r) {
     using Acc = typename Op::Acc;
-    constexpr u32 V = ROW_LANES<typename Op::In>, BLOCK = 256, FOLDERS = 16, EACH = REDUCE_LANES / FOLDERS;
+    constexpr u32 BLOCK = 256, FAN = ROW_FAN<Op>;
     const u32 thread = thread_x();
     const u32 team = 1u << r.team_shift;
     const u32 teams = block_dim_x() >> r.team_shift;
@@ -250,18 +256,20 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
         for (u32 v = 0; v < V; v++)
             lanes[lane + v * distance] = acc[v];
         barrier();
-        if (width > FOLDERS) {
-            // Steps of 128 to 16: sixteen threads per team, each reading values that no other
-            // thread reads.
-            for (u32 task = thread; task < teams * FOLDERS; task += block_dim_x()) {
-                Acc *of_team = shared + task / FOLDERS * width;
-                const u32 folder = task % FOLDERS;
-                of_team[folder] = load_fold<Op, EACH>(of_team, folder, FOLDERS, width);
+        // Steps of 128 and less, several at a time. Each thread reads values that no other thread
+        // reads.
+#pragma unroll
+        for (u32 left = REDUCE_LANES / FAN; left > 1; left /= FAN)
+            if (width > left) {
+                for (u32 task = thread; task < teams * left; task += block_dim_x()) {
+                    Acc *of_team = shared + task / left * width;
+                    const u32 folder = task % left;
+                    of_team[folder] = load_fold<Op, FAN>(of_team, folder, left, width);
+                }
+                barrier();
             }
-            barrier();
-        }
         if (thread < teams)
-            result = load_fold<Op, FOLDERS>(shared + thread * width, 0, 1, width);
+            result = load_fold<Op, FAN>(shared + thread * width, 0, 1, width);
     }
     if (thread < teams && first_item + thread < r.items) {
         const u32 item = first_item + thread;
@@ -272,6 +280,18 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
             partial[item] = result;
         }
     }
+}
+
+// The same, after what finds the seeds.
+template <typename Op>
+ISOBIT_FN void seed_and_reduce_rows(const typename Op::In *src, typename Op::Out *dst, typename Op::Acc *partial,
+                                    const Reduction &r) {
+    if constexpr (has_first_pass<Op>)
+        if (r.segments.size == 1) {
+            reduce_rows<typename Op::First, LANES_OF<Op>>(src, dst, nullptr, r);
+            barrier();
+        }
+    reduce_rows<Op>(src, dst, partial, r);
 }
 
 // ---- a team across the lanes, neighbours along the columns ----
@@ -464,7 +484,7 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
 #define ISOBIT_REDUCE_ROWS(NAME, OP, T)                                                                                \
     namespace isobit {                                                                                                 \
     using NAME##_op = OP<T>;                                                                                           \
-    ISOBIT_REDUCE_KERNEL(NAME, 256, 4, NAME##_op, (reduce_rows<NAME##_op>))                                            \
+    ISOBIT_REDUCE_KERNEL(NAME, 256, 4, NAME##_op, (seed_and_reduce_rows<NAME##_op>))                                   \
     }
 #define ISOBIT_REDUCE_COLUMNS(NAME, OP, T)                                                                             \
     namespace isobit {                                                                                                 \

@@ -17,6 +17,11 @@ constexpr bool ends_with_seed = false;
 template <typename Op>
 constexpr bool ends_with_seed<Again<Op>> = ends_with_seed<Op>;
 
+// Whether the kernel for threads along the sequences finds the seed itself, by the reduction
+// `Op::First`. It does so for sequences of one segment, which are then read again from the cache.
+template <typename Op>
+constexpr bool has_first_pass = false;
+
 // Starts a lane. If it is idle, there may be nothing to read, or something that another block
 // writes.
 template <typename Op>

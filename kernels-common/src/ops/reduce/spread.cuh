@@ -77,6 +77,10 @@ constexpr bool starts_from_seed<Var<T>> = true;
 template <typename T>
 constexpr bool starts_from_seed<Std<T>> = true;
 template <typename T>
+constexpr bool combines_long<Var<T>> = true;
+template <typename T>
+constexpr bool combines_long<Std<T>> = true;
+template <typename T>
 constexpr bool has_rows<Var<T>> = true;
 template <typename T>
 constexpr bool has_rows<Std<T>> = true;

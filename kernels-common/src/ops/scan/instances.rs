@@ -1,5 +1,5 @@
-//! Three kernels per operation and dtype, and one per accumulator type. Signed integers share the
-//! kernels of sums and products with the unsigned ones.
+//! Three kernels per operation and dtype, one more per narrow dtype, and one per accumulator type.
+//! Signed integers share the kernels of sums and products with the unsigned ones.
 
 use super::{combined, without_sign};
 use crate::key::{Family, Key};
@@ -14,6 +14,14 @@ pub const TOTALS: u8 = 1;
 pub const BEFORE: u8 = 2;
 /// Adjacent sequences, in any layout.
 pub const COLUMNS: u8 = 3;
+
+/// The same, two sequences per thread: of dtypes with [`has_pairs`].
+pub const COLUMN_PAIRS: u8 = 4;
+
+/// Whether two sequences per thread are worth kernels: an element alone is a small access.
+pub const fn has_pairs(dtype: DType) -> bool {
+    dtype.size_in_bytes() <= 2
+}
 
 /// Returns the dtype in which an operation is computed.
 pub const fn accumulator(op: ScanOp, dtype: DType) -> DType {
@@ -57,7 +65,14 @@ pub fn add(modules: &mut Vec<Module>) {
             if accumulator(op, dtype).index() == dtype.index() {
                 rows(BEFORE, "before", "BEFORE");
             }
-            module.kernel(key(COLUMNS), format!("{op}_columns_{dtype}"), "ISOBIT_SCAN_COLUMNS", &[&function, ty]);
+            let mut columns = |variant, name, each| {
+                let symbol = format!("{op}_{name}_{dtype}");
+                module.kernel(key(variant), symbol, "ISOBIT_SCAN_COLUMNS", &[&function, each, ty]);
+            };
+            columns(COLUMNS, "columns", "1");
+            if has_pairs(dtype) {
+                columns(COLUMN_PAIRS, "column_pairs", "2");
+            }
             modules.push(module);
         }
     }

@@ -12,35 +12,40 @@ namespace isobit::scan {
 ISOBIT_CONST u32 RADIX = 16;
 
 // For each level, the total of the complete parts of the current, incomplete run. `LEVELS` levels
-// hold 16^LEVELS parts.
+// hold 16^LEVELS parts. Only one part in 16 changes more than the lowest level.
 template <typename Op, int LEVELS>
 struct Levels {
     using A = typename Op::Acc;
     A part[LEVELS];
+    // All levels but the lowest.
+    A above;
     u32 parts;
 
     ISOBIT_METHOD void start() {
         parts = 0;
+        above = Op::none();
 #pragma unroll
         for (int l = 0; l < LEVELS; l++)
             part[l] = Op::none();
     }
 
-    ISOBIT_METHOD A before() const {
-        A all = part[LEVELS - 1];
-#pragma unroll
-        for (int l = LEVELS - 2; l >= 0; l--)
-            all = Op::combine(all, part[l]);
-        return all;
-    }
+    ISOBIT_METHOD A before() const { return Op::combine(above, part[0]); }
 
     // Adds a complete part. If it completes a run, the run's total goes to the next level.
     ISOBIT_METHOD void complete(A total) {
         parts++;
-        u32 left = parts;
+        part[0] = Op::combine(part[0], total);
+        if (parts % RADIX == 0)
+            carry();
+    }
+
+    ISOBIT_METHOD void carry() {
+        A total = part[0];
+        part[0] = Op::none();
+        u32 left = parts / RADIX;
         bool carries = true;
 #pragma unroll
-        for (int l = 0; l < LEVELS; l++) {
+        for (int l = 1; l < LEVELS; l++) {
             const A joined = carries ? Op::combine(part[l], total) : part[l];
             const bool full = carries && left % RADIX == 0;
             total = full ? joined : total;
@@ -48,6 +53,10 @@ struct Levels {
             carries = full;
             left /= RADIX;
         }
+        above = part[LEVELS - 1];
+#pragma unroll
+        for (int l = LEVELS - 2; l > 0; l--)
+            above = Op::combine(above, part[l]);
     }
 };
 

@@ -5,7 +5,7 @@ use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::scan::{BEFORE, COLUMNS, ROWS, TOTALS, accumulator, key};
+use crate::manifest::instances::scan::{BEFORE, COLUMN_PAIRS, COLUMNS, ROWS, TOTALS, accumulator, has_pairs, key};
 use crate::ops::copy::{self, copy_walk};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -24,6 +24,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let &Op::Scan(Scan { op, .. }) = op else { return Vec::new() };
     let mut keys = copy::keys(&Op::Copy, dtypes);
     keys.extend([ROWS, TOTALS, COLUMNS].map(|variant| key(op, dtypes[0], variant)));
+    keys.extend(has_pairs(dtypes[0]).then(|| key(op, dtypes[0], COLUMN_PAIRS)));
     keys.push(key(op, accumulator(op, dtypes[0]), BEFORE));
     keys
 }
@@ -191,21 +192,22 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let totals = self.device.alloc(count * tiles, sums)?;
         launch(TOTALS, tiles, totals.ptr())?;
         let each = [Dim { size: count, stride: [tiles, tiles] }];
+        let vectors = u32::from((totals.ptr().0 | (tiles * sums.size_in_bytes()) as u64).is_multiple_of(16));
         let before = Rows {
             n: tiles as u64,
             sequences: Index::new(&each),
             count: count as u32,
             team_shift: tiles.div_ceil(RADIX).next_power_of_two().min(ROWS_BLOCK).ilog2(),
             tiles: Divisor::new(1),
-            src_vectors: 0,
-            dst_vectors: 0,
+            src_vectors: vectors,
+            dst_vectors: vectors,
             reverse: 0,
             exclusive: 0,
         };
         let blocks = count.div_ceil(ROWS_BLOCK >> before.team_shift) as u32;
         let (ptr, none) = (totals.ptr(), DevicePtr(0));
-        // SAFETY: in place: a thread reads its run before it writes it, and no other thread reads
-        // it.
+        // SAFETY: in place: 32 neighbours have read their runs before one of them writes to these,
+        // and no other thread reads them.
         unsafe {
             Launch::linear(key(self.op.op, sums, BEFORE), blocks, ROWS_BLOCK as u32)
                 .on(self.device, args![ptr, ptr, none, before])?;
@@ -216,9 +218,17 @@ impl<R: GpuRuntime> Pass<'_, R> {
     /// # Safety
     /// Same as [`run`](Self::run).
     unsafe fn columns(&self, along: Dim<2>, sequences: &[Dim<2>]) -> Result<()> {
-        let (n, count) = (along.size, count(sequences));
+        let n = along.size;
         let runs = n.div_ceil(RADIX).next_power_of_two().min(RADIX);
         let across = COLUMNS_BLOCK / runs;
+        let pairs = self.in_pairs(along, sequences).filter(|_| {
+            // Fewer blocks of twice the work would leave multiprocessors idle.
+            let each_busy = self.device.runtime().limits().multiprocessors as usize + 1;
+            sizes::SCAN_PAIRS.is_reached_or(count(sequences).div_ceil(across), each_busy)
+        });
+        let variant = if pairs.is_some() { COLUMN_PAIRS } else { COLUMNS };
+        let sequences = pairs.as_deref().unwrap_or(sequences);
+        let count = count(sequences);
         // A reversed scan starts at the last element and goes back.
         let start =
             |ptr: DevicePtr, step: usize| if self.op.reverse { ptr.at(self.dtype, (n - 1) * step) } else { ptr };
@@ -235,9 +245,22 @@ impl<R: GpuRuntime> Pass<'_, R> {
             exclusive: self.op.exclusive.into(),
         };
         let launch =
-            Launch::linear(key(self.op.op, self.dtype, COLUMNS), count.div_ceil(across) as u32, COLUMNS_BLOCK as u32);
+            Launch::linear(key(self.op.op, self.dtype, variant), count.div_ceil(across) as u32, COLUMNS_BLOCK as u32);
         // SAFETY: the caller promises valid source and destination.
         unsafe { launch.on(self.device, args![src, dst, columns]) }
+    }
+
+    /// Returns the pairs of adjacent sequences if every sequence has a partner, and every two
+    /// elements side by side are one aligned access.
+    fn in_pairs(&self, along: Dim<2>, sequences: &[Dim<2>]) -> Option<IndexDims<2>> {
+        let mut pairs: IndexDims<2> = sequences.into();
+        let last = pairs.last_mut().filter(|d| d.stride == [1, 1])?;
+        *last = Dim { size: last.size / 2, stride: [2, 2] };
+        let steps = pairs.iter().chain([&along]).fold(0, |all, d| all | d.stride[0] | d.stride[1]);
+        let bytes = 2 * self.dtype.size_in_bytes() as u64;
+        let fits =
+            (steps | sequences.last()?.size).is_multiple_of(2) && (self.src.0 | self.dst.0).is_multiple_of(bytes);
+        (has_pairs(self.dtype) && fits).then_some(pairs)
     }
 
     /// Computes few, long, strided sequences through contiguous copies: the columns kernel would
@@ -267,8 +290,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         unsafe { copy_walk(self.device, size, self.src, dense.ptr(), copied(0, false))? };
         let part = Pass { src: dense.ptr(), dst: dense.ptr(), ..*self };
         part.each_part(&place, most_rows(n, &place), |part, sequences| {
-            // SAFETY: in place: a thread reads its run before it writes it, and no other thread
-            // reads it.
+            // SAFETY: in place: 32 neighbours have read their runs before one of them writes to
+            // these, and no other thread reads them.
             unsafe { part.rows(n, sequences) }
         })?;
         // SAFETY: the caller promises a valid destination.

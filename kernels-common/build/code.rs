@@ -164,7 +164,7 @@ fn take_over(writer: &mut Writer, prebuilt: &Archive<'_>, modules: &[Module], pl
 
 /// Returns a compiled file in packed form, and its unpacked size. Each file is packed only once;
 /// the result is stored next to it.
-fn packed(file: &std::path::Path, vendor: Vendor) -> (Vec<u8>, usize) {
+pub fn packed(file: &std::path::Path, vendor: Vendor) -> (Vec<u8>, usize) {
     let mut bytes = std::fs::read(file).unwrap_or_else(|e| panic!("{} cannot be read: {e}", file.display()));
     if vendor == Vendor::Nvptx {
         // The driver reads text up to its NUL.

@@ -169,9 +169,21 @@ impl Placed {
         let mut named = vec![false; self.len];
         match self.layout.contiguous_offsets() {
             Some((start, end)) => named[start..end].fill(true),
-            None => self.layout.strided_index().for_each(|i| named[i] = true),
+            None => self.each(|i| named[i] = true),
         }
         named
+    }
+
+    /// Calls `each` with the position of every element of the layout, in logical order. The last
+    /// dimension is a loop of its own: an iterator over the positions, which counts in all
+    /// dimensions for each, took a tenth of a run on the CPU.
+    pub fn each(&self, mut each: impl FnMut(usize)) {
+        let (dims, strides) = (self.layout.dims(), self.layout.stride());
+        let (Some((&size, outer)), Some((&stride, outer_strides))) = (dims.split_last(), strides.split_last()) else {
+            return each(self.layout.start_offset());
+        };
+        let rows = Layout::new(outer, outer_strides, self.layout.start_offset()).expect("one stride a dimension");
+        rows.strided_index().for_each(|row| (0..size).for_each(|i| each(row + i * stride)));
     }
 }
 
@@ -216,6 +228,20 @@ mod tests {
         assert_eq!((exact.layout.start_offset(), exact.len), (11, 3 * 11 + 7));
         assert_eq!(exact.layout.required_len(), Some(exact.len));
         assert_eq!(LayoutSpec::contiguous(1).place(&[0]).exact().len, 0);
+    }
+
+    #[test]
+    fn positions_are_those_of_the_layout() {
+        let mut r = LayoutSpec::contiguous(3);
+        (r.0[0].step, r.0[1].before, r.0[2].broadcast) = (2, 1, true);
+        r.0.swap(0, 1);
+        for placed in
+            [r.place(&[3, 2, 4]), r.place(&[3, 2, 0]), r.place(&[0, 2, 4]), LayoutSpec::contiguous(0).place(&[])]
+        {
+            let mut positions = Vec::new();
+            placed.each(|i| positions.push(i));
+            assert_eq!(positions, placed.layout.strided_index().collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use isobit_hal::Numerics;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Renders the page.
 pub fn html(report: &Report) -> String {
@@ -48,7 +49,8 @@ struct Page<'a> {
     states: Vec<Counted>,
     families: Vec<MergedView>,
     pairs: Vec<PairView<'a>>,
-    failures: Vec<RowView<'a>>,
+    details: Vec<Vec<Detail<'a>>>,
+    failures: Vec<FailureView<'a>>,
     memory: Vec<(&'static str, u64)>,
     duration: String,
 }
@@ -102,37 +104,91 @@ struct FamilyView<'a> {
 struct LineView<'a> {
     op: &'a str,
     beside: &'a str,
-    cells: Vec<CellView<'a>>,
+    cells: Vec<CellView>,
 }
 
 #[derive(Serialize)]
-struct CellView<'a> {
-    id: String,
-    column: &'a str,
+struct CellView {
     state: &'static str,
-    label: &'static str,
     text: String,
-    title: String,
-    rows: Vec<RowView<'a>>,
+    /// The index of its details on the page.
+    details: Option<usize>,
 }
 
-#[derive(Serialize)]
-struct RowView<'a> {
-    row: &'a ResultRow,
+/// The details of each cell, once for all cells that differ only in operation, dtypes and pair: of
+/// 27,000 cells all but a few hundred have the details of another.
+#[derive(Default)]
+struct Details<'a> {
+    all: Vec<Vec<Detail<'a>>>,
+    places: HashMap<Vec<Detail<'a>>, usize>,
+}
+
+impl<'a> Details<'a> {
+    fn place(&mut self, rows: &[&'a ResultRow]) -> usize {
+        let details: Vec<Detail<'a>> = rows.iter().map(|row| Detail::of(row)).collect();
+        *self.places.entry(details).or_insert_with_key(|details| {
+            self.all.push(details.clone());
+            self.all.len() - 1
+        })
+    }
+}
+
+/// What the page says about a row besides its operation, its dtypes and its pair.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize)]
+struct Detail<'a> {
     state: &'static str,
     symbol: &'static str,
     label: &'static str,
     class: &'static str,
     numerics: Option<&'static str>,
+    cases: u64,
+    failed: u64,
+    bit_exact: bool,
     ulp: Option<String>,
+    repeatable: Option<bool>,
+    layouts: &'a [String],
+    reason: Option<&'a str>,
+    worst: Option<&'a str>,
+    repro: Option<&'a str>,
 }
 
-impl<'a> RowView<'a> {
+impl<'a> Detail<'a> {
     fn of(row: &'a ResultRow) -> Self {
         let state = State::of(row);
-        let (class, numerics) = (row.class.name(), row.numerics.map(Numerics::name));
-        let ulp = row.max_ulp.map(ulps);
-        Self { row, state: state.key(), symbol: state.symbol(), label: state.label(), class, numerics, ulp }
+        Self {
+            state: state.key(),
+            symbol: state.symbol(),
+            label: state.label(),
+            class: row.class.name(),
+            numerics: row.numerics.map(Numerics::name),
+            cases: row.cases,
+            failed: row.failed,
+            bit_exact: row.bit_exact,
+            ulp: row.max_ulp.map(ulps),
+            repeatable: row.repeatable,
+            layouts: &row.layouts,
+            reason: row.reason.as_deref(),
+            worst: row.worst.as_deref(),
+            repro: row.repro.as_deref(),
+        }
+    }
+}
+
+/// A row in the list of failures.
+#[derive(Serialize)]
+struct FailureView<'a> {
+    op: &'a str,
+    dtypes: &'a str,
+    subject: &'a str,
+    reference: &'a str,
+    #[serde(flatten)]
+    detail: Detail<'a>,
+}
+
+impl<'a> FailureView<'a> {
+    fn of(row: &'a ResultRow) -> Self {
+        let ResultRow { op, dtypes, subject, reference, .. } = row;
+        Self { op, dtypes, subject, reference, detail: Detail::of(row) }
     }
 }
 
@@ -154,8 +210,9 @@ impl<'a> Page<'a> {
         let families = Merged::of(&matrix).families.into_iter();
         let families =
             families.map(|f| MergedView { name: f.name, cells: f.tallies.iter().map(TallyView::of).collect() });
-        let failures = report.results.iter().filter(|r| State::of(r).is_failure()).map(RowView::of).collect();
-        let pairs = matrix.pairs.iter().enumerate().map(|(i, p)| PairView::of(i, p, &matrix.columns)).collect();
+        let failures = report.results.iter().filter(|r| State::of(r).is_failure()).map(FailureView::of).collect();
+        let mut details = Details::default();
+        let pairs = matrix.pairs.iter().enumerate().map(|(i, p)| PairView::of(i, p, &mut details)).collect();
         let seconds = report.duration_s;
         Self {
             passed: report.passed(),
@@ -163,6 +220,7 @@ impl<'a> Page<'a> {
             columns: matrix.columns,
             families: families.collect(),
             pairs,
+            details: details.all,
             failures,
             memory: report.memory.counts().into_iter().filter(|c| c.1 > 0).collect(),
             duration: if seconds < 60.0 {
@@ -175,15 +233,11 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> PairView<'a> {
-    fn of(id: usize, pair: &Pair<'a>, columns: &[&'a str]) -> Self {
-        let families = pair.lines.chunk_by(|a, b| a.family == b.family).enumerate();
-        let families = families.map(|(f, lines)| FamilyView {
+    fn of(id: usize, pair: &Pair<'a>, details: &mut Details<'a>) -> Self {
+        let families = pair.lines.chunk_by(|a, b| a.family == b.family);
+        let families = families.map(|lines| FamilyView {
             name: lines[0].family,
-            lines: lines
-                .iter()
-                .enumerate()
-                .map(|(l, line)| LineView::of(format!("c{id}-{f}-{l}"), line, columns))
-                .collect(),
+            lines: lines.iter().map(|line| LineView::of(line, details)).collect(),
         });
         Self {
             id,
@@ -196,49 +250,19 @@ impl<'a> PairView<'a> {
 }
 
 impl<'a> LineView<'a> {
-    fn of(id: String, line: &Line<'a>, columns: &[&'a str]) -> Self {
-        let cells = line.cells.iter().zip(columns).enumerate();
-        Self {
-            op: line.op,
-            beside: line.beside,
-            cells: cells.map(|(c, (cell, column))| CellView::of(format!("{id}-{c}"), cell, column)).collect(),
-        }
+    fn of(line: &Line<'a>, details: &mut Details<'a>) -> Self {
+        let cells = line.cells.iter().map(|cell| CellView::of(cell, details)).collect();
+        Self { op: line.op, beside: line.beside, cells }
     }
 }
 
-impl<'a> CellView<'a> {
-    fn of(id: String, cell: &Cell<'a>, column: &'a str) -> Self {
+impl CellView {
+    fn of<'a>(cell: &Cell<'a>, details: &mut Details<'a>) -> Self {
         let text = match (cell.state, cell.max_ulp()) {
             (State::Bound, Some(ulp)) => ulps(ulp),
             (state, _) => state.symbol().to_string(),
         };
-        Self {
-            id,
-            column,
-            state: cell.state.key(),
-            label: cell.state.label(),
-            text,
-            title: cell.rows.iter().map(|r| summary(r)).collect::<Vec<_>>().join("\n\n"),
-            rows: cell.rows.iter().map(|r| RowView::of(r)).collect(),
-        }
+        let details = (!cell.rows.is_empty()).then(|| details.place(&cell.rows));
+        Self { state: cell.state.key(), text, details }
     }
-}
-
-/// Returns the tooltip of a cell.
-fn summary(row: &ResultRow) -> String {
-    let view = RowView::of(row);
-    let mut text = format!("{} {}: {}", row.op, row.dtypes, view.label);
-    if let Some(numerics) = view.numerics {
-        text += &format!(" ({numerics})");
-    }
-    if row.cases > 0 {
-        text += &format!(", {} cases", row.cases);
-    }
-    if let Some(ulp) = view.ulp.filter(|_| !row.bit_exact) {
-        text += &format!(", at most {ulp} ulp");
-    }
-    for more in [&row.worst, &row.reason].into_iter().flatten() {
-        text += &format!("\n{more}");
-    }
-    text
 }

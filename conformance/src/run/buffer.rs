@@ -155,7 +155,9 @@ impl Buffer {
         }
         by_size!(self.dtype, N => {
             let elements = bytes.as_chunks::<N>().0;
-            self.placed.layout.strided_index().flat_map(|i| elements[i]).collect()
+            let mut gathered = Vec::with_capacity(self.placed.layout.shape().elem_count() * N);
+            self.placed.each(|i| gathered.extend_from_slice(&elements[i]));
+            gathered
         })
     }
 

@@ -27,8 +27,9 @@ static_assert(sizeof(Mark) == 280);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Mark, walk) == 16 && ISOBIT_OFFSET(Mark, n) == 248);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Mark, begins) == 264 && ISOBIT_OFFSET(Mark, wide) == 272);
 
-// Which elements of 16 bytes have a bit of `magnitude`: a bit for each, the first one's lowest. Small
-// elements are looked at several in a word: one at a time, marking f16 took longer than reading it.
+// Which elements of 16 bytes have a bit of `magnitude`: a bit for each, the first one's lowest.
+// Small elements are looked at several in a word: one at a time, marking f16 took longer than
+// reading it.
 template <typename U>
 ISOBIT_FN u32 bits_of_pack(const U *from, U magnitude) {
     constexpr u32 W = 16 / sizeof(U);

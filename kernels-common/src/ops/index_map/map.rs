@@ -143,7 +143,7 @@ impl Walk {
         Self { dims: merged, ..self }
     }
 
-    /// Whether packs of elements of `size` bytes can move: from elements next to each other, in long
+    /// Whether packs of elements of `size` bytes can move: from neighbours in the source, in long
     /// rows that are adjacent at the address `to`.
     fn has_packs(&self, size: usize, to: DevicePtr) -> bool {
         let Some(last) = self.dims.last() else { return false };

@@ -1,5 +1,6 @@
 //! Matrix products by cuBLAS.
 
+use crate::blas_lt::{self, LtPlans};
 use crate::context::Context;
 use crate::library::CUBLAS;
 use crate::runtime::CudaRuntime;
@@ -21,14 +22,19 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Blas {
     context: Arc<Context>,
-    handle: Mutex<Handle>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct Handle(sys::cublasHandle_t);
+struct State {
+    handle: sys::cublasHandle_t,
+    stream: sys::cudaStream_t,
+    plans: LtPlans,
+}
 
-// SAFETY: cuBLAS allows any thread to use a handle, one at a time, which the mutex ensures.
-unsafe impl Send for Handle {}
+// SAFETY: cuBLAS allows any thread to use a handle and what was made with it, one at a time, which
+// the mutex ensures.
+unsafe impl Send for State {}
 
 /// The size that cuBLAS recommends for Hopper; older cards need less.
 const WORKSPACE_BYTES: usize = 32 << 20;
@@ -70,7 +76,8 @@ impl LibraryHandle<CudaRuntime> for Blas {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the out-parameter is a valid pointer.
         check(unsafe { sys::cublasCreate_v2(&mut handle) }, "creating a handle")?;
-        let blas = Self { context: runtime.context().clone(), handle: Mutex::new(Handle(handle)) };
+        let state = State { handle, stream: std::ptr::null_mut(), plans: LtPlans::default() };
+        let blas = Self { context: runtime.context().clone(), state: Mutex::new(state) };
         // Partial sums of a split product stay in f32; without the flag cuBLAS may store them in
         // f16.
         let mode = sys::cublasMath_t::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
@@ -82,9 +89,11 @@ impl LibraryHandle<CudaRuntime> for Blas {
 
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
+        let mut state = self.state.lock();
+        state.stream = stream.raw().cast();
         // SAFETY: the handle is alive; the stream does not close before its handle is moved or
         // destroyed.
-        check(unsafe { sys::cublasSetStream_v2(self.handle.lock().0, stream.raw().cast()) }, "setting the stream")
+        check(unsafe { sys::cublasSetStream_v2(state.handle, state.stream) }, "setting the stream")
     }
 }
 
@@ -104,6 +113,16 @@ impl Blas {
             Ok(call) => call,
             Err(why) => return Ok(Vendor::Declined(format!("cuBLAS {why}"))),
         };
+        let scalars = one_and_zero(problem.dtype);
+        self.context.bind()?;
+        let State { handle, stream, plans } = &mut *self.state.lock();
+        if problem.dtype == DType::I8 {
+            // SAFETY: the lock is held; the caller promises valid operands.
+            let outcome = unsafe { blas_lt::gemm(handle.cast(), stream.cast(), plans, &call, scalars, scratch)? };
+            if outcome == Vendor::Done {
+                return Ok(outcome);
+            }
+        }
         let workspace = match scratch(WORKSPACE_BYTES) {
             Ok(workspace) => workspace.0 as *mut c_void,
             Err(e) if e.kind() == ErrorKind::OutOfMemory => {
@@ -111,17 +130,15 @@ impl Blas {
             }
             Err(e) => return Err(e),
         };
-        let [one, zero] = one_and_zero(problem.dtype);
-        self.context.bind()?;
-        let handle = self.handle.lock();
+        let [one, zero] = scalars;
         // SAFETY: the workspace is ours until the call returns; afterwards only later work on this
         // stream may reuse it.
-        check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "setting the workspace")?;
+        check(unsafe { sys::cublasSetWorkspace_v2(*handle, workspace, WORKSPACE_BYTES) }, "setting the workspace")?;
         // SAFETY: the caller promises valid operands; `BlasGemm` satisfies cuBLAS's own
         // conditions; the scalars are static.
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(
-                handle.0,
+                *handle,
                 operation(call.a),
                 operation(call.b),
                 call.m,
@@ -156,11 +173,12 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        let handle = self.handle.get_mut();
+        let state = self.state.get_mut();
+        state.plans.clear();
         let destroyed = self.context.bind().and_then(|()| {
             // SAFETY: the handle was created in `new` and is destroyed once; destroying it waits
             // for its work.
-            check(unsafe { sys::cublasDestroy_v2(handle.0) }, "destroying the handle")
+            check(unsafe { sys::cublasDestroy_v2(state.handle) }, "destroying the handle")
         });
         self.context.deferred().keep(destroyed);
     }

@@ -7,6 +7,7 @@
 //! NVRTC only code that was not packed for a card cannot be compiled.
 
 mod blas;
+mod blas_lt;
 mod compile;
 mod context;
 mod dnn;

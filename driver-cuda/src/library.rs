@@ -1,7 +1,7 @@
 //! Checks libraries before calls: cudarc panics if a library or a symbol is missing, so each is
 //! looked up first.
 
-use cudarc::{cublas, cudnn, curand, driver, nvrtc};
+use cudarc::{cublas, cublaslt, cudnn, curand, driver, nvrtc};
 use isobit_hal::Result;
 use isobit_kernels::{Library, loaded_file};
 use std::path::PathBuf;
@@ -117,6 +117,29 @@ pub(crate) static CUBLAS: CudaLibrary = CudaLibrary {
     is_present: cublas::sys::is_culib_present,
     open: cublas::sys::culib,
     found: Library::new("install the CUDA toolkit's cuBLAS to use vendor numerics"),
+};
+
+/// NVIDIA's BLAS of single products, which comes with cuBLAS.
+pub(crate) static CUBLAS_LT: CudaLibrary = CudaLibrary {
+    name: "cuBLASLt (libcublasLt)",
+    file: "libcublasLt.so",
+    symbols: &[
+        "cublasLtGetStatusName",
+        "cublasLtMatmul",
+        "cublasLtMatmulAlgoGetHeuristic",
+        "cublasLtMatmulDescCreate",
+        "cublasLtMatmulDescDestroy",
+        "cublasLtMatmulDescSetAttribute",
+        "cublasLtMatmulPreferenceCreate",
+        "cublasLtMatmulPreferenceDestroy",
+        "cublasLtMatmulPreferenceSetAttribute",
+        "cublasLtMatrixLayoutCreate",
+        "cublasLtMatrixLayoutDestroy",
+        "cublasLtMatrixLayoutSetAttribute",
+    ],
+    is_present: cublaslt::sys::is_culib_present,
+    open: cublaslt::sys::culib,
+    found: Library::new("install the CUDA toolkit's cuBLAS, which contains it"),
 };
 
 /// NVIDIA's deep-learning primitives.

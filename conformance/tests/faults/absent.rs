@@ -23,9 +23,26 @@ pub fn products(card: &'static Card) -> Vec<Row> {
         assert!(found.iter().all(|x| *x == 32.0), "{found:?}");
         Ok(())
     };
+    multiplied(&device, product)
+}
+
+/// Runs a product twice, and tells how often the library was called.
+fn multiplied(device: &AnyDevice, product: impl Fn() -> Result<()>) -> Vec<Row> {
     let done = product().and_then(|()| product());
     let counters = device.counters();
     vec![told(done, format!("{} calls, {} fallbacks", counters.vendor_calls, counters.vendor_fallbacks))]
+}
+
+/// Multiplies matrices of bytes with the vendor's library.
+pub fn products_of_bytes(card: &'static Card) -> Vec<Row> {
+    let device = AnyDevice::open(card.opened_as).expect("the simulated card opens");
+    let product = || -> Result<()> {
+        let (storage, layout) = (device.storage_from_slice(&[-2i8; 64])?, Layout::contiguous([8, 8]));
+        let found = storage.matmul_integer(&layout, &storage, &layout, [None, None])?.to_vec::<i32>()?;
+        assert!(found.iter().all(|x| *x == 32), "{found:?}");
+        Ok(())
+    };
+    multiplied(&device, product)
 }
 
 /// Compiles a kernel.
@@ -103,6 +120,12 @@ pub fn run(card: &'static Card) -> Vec<Row> {
     let fault = by_vendor(["cublasGemmStridedBatchedEx:*:absent", "rocblas_gemm_strided_batched_ex:*:absent"]);
     tells(variable("products", fault), "works", &["0 calls, 2 fallbacks"]);
     row("the BLAS library lacks a function", fault, "works", "result, counted as a fallback");
+
+    if card.vendor == 0 {
+        let fault = "cublasLtMatmul:*:absent";
+        tells(variable("products of bytes", fault), "works", &["2 calls, 0 fallbacks"]);
+        row("the BLAS library for single products lacks a function", fault, "works", "result, by the other library");
+    }
 
     let compiler = by_vendor(["libnvrtc.so", "libhiprtc.so"]);
     // HIP has the compiler's functions too since its release 5.

@@ -36,6 +36,22 @@ fn products(device: &AnyDevice) -> Result<Step> {
     Ok((device, Box::new(step)))
 }
 
+/// A product of bytes, which one of the vendor's libraries leaves to another one if it fails.
+fn product_of_bytes(device: &AnyDevice) -> Result<Action> {
+    let (device, data) = (fresh(device)?, (0..192).map(|i| (i % 7) as i8 - 3).collect::<Vec<_>>());
+    let [lhs, rhs] = [[12, 16], [16, 8]].map(Layout::contiguous);
+    let cpu = CpuDevice.storage_from_slice(&data)?;
+    let expected = cpu.matmul_integer(&lhs, &cpu, &rhs, [None, None])?.to_vec::<i32>()?;
+    let storage = device.storage_from_slice(&data)?;
+    Ok(Box::new(move || {
+        let found = storage.matmul_integer(&lhs, &storage, &rhs, [None, None])?.to_vec::<i32>()?;
+        assert_eq!(found, expected);
+        let counters = device.counters();
+        assert!(counters.vendor_calls > 0 && counters.vendor_fallbacks == 0, "no library computed it");
+        Ok(())
+    }))
+}
+
 fn convolutions(device: &AnyDevice) -> Result<Step> {
     let (device, data, weights) = (fresh(device)?, whole(2 * 4 * 6 * 6), whole(3 * 4 * 3 * 3));
     let (image, kernel) = (Layout::contiguous([2, 4, 6, 6]), Layout::contiguous([3, 4, 3, 3]));
@@ -120,6 +136,11 @@ const fn of(
     Call { what, names, nth: "1", expected: Expected::One(codes, outcome), prepare }
 }
 
+/// An internal error of cuBLASLt, whose work cuBLAS takes over.
+const fn lt(what: &'static str, function: &'static str) -> Call {
+    of(what, [function, ""], BLAS_BROKEN, Outcome::Works, product_of_bytes)
+}
+
 const BLAS_BROKEN: [&str; 2] = ["CUBLAS_STATUS_INTERNAL_ERROR", "rocblas_status_internal_error"];
 const BLAS_MEMORY: [&str; 2] = ["CUBLAS_STATUS_ALLOC_FAILED", "rocblas_status_memory_error"];
 const DNN_BROKEN: [&str; 2] = ["CUDNN_STATUS_INTERNAL_ERROR", "miopenStatusInternalError"];
@@ -189,6 +210,17 @@ pub const CALLS: &[Call] = &[
         Outcome::Works,
         product,
     ),
+    lt("the description of a product of bytes", "cublasLtMatmulDescCreate"),
+    lt("a setting of that description", "cublasLtMatmulDescSetAttribute"),
+    lt("the layout of a matrix of bytes", "cublasLtMatrixLayoutCreate"),
+    lt("a setting of that layout", "cublasLtMatrixLayoutSetAttribute"),
+    lt("a preference for products of bytes", "cublasLtMatmulPreferenceCreate"),
+    lt("a setting of that preference", "cublasLtMatmulPreferenceSetAttribute"),
+    lt("the algorithm of a product of bytes", "cublasLtMatmulAlgoGetHeuristic"),
+    lt("a product of bytes", "cublasLtMatmul"),
+    lt("the end of a description of a product", "cublasLtMatmulDescDestroy"),
+    lt("the end of a layout", "cublasLtMatrixLayoutDestroy"),
+    lt("the end of a preference", "cublasLtMatmulPreferenceDestroy"),
     of("a DNN handle", ["cudnnCreate", "miopenCreateWithStream"], DNN_BROKEN, Outcome::Works, convolution),
     of(
         "a DNN handle, for lack of memory",

@@ -44,6 +44,7 @@ const PHASES: &[Phase] = &[
     Phase { name: "cache", run: cache::inside },
     Phase { name: "opens", run: absent::opens },
     Phase { name: "products", run: absent::products },
+    Phase { name: "products of bytes", run: absent::products_of_bytes },
     Phase { name: "compiles", run: absent::compiles },
 ];
 

@@ -38,7 +38,13 @@ pub const LIBRARIES: &[Library] = &[
         prefix: "cublas",
         is_runtime: false,
         statuses: CUBLAS,
-        infallible: &["cublasGetStatusName", "cublasGetStatusString"],
+        infallible: &[
+            "cublasGetStatusName",
+            "cublasGetStatusString",
+            "cublasLtGetStatusName",
+            "cublasLtGetStatusString",
+            "cublasLtGetVersion",
+        ],
     },
     Library {
         vendor: Vendor::Nvidia,

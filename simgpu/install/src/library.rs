@@ -11,29 +11,37 @@ pub struct Library {
     pub package: &'static str,
     /// Its file name, without a version.
     pub file: &'static str,
+    /// The names of other libraries of the vendor that it contains.
+    pub also: &'static [&'static str],
     /// The versions of its soname in the releases that it replaces.
     pub versions: &'static [&'static str],
 }
 
 /// ROCm 5, 6 and 7.
 pub const ROCM: &[Library] = &[
-    Library { package: "isobit-simgpu-hip", file: "libamdhip64.so", versions: &["5", "6", "7"] },
-    Library { package: "isobit-simgpu-rocblas", file: "librocblas.so", versions: &["3", "4", "5"] },
-    Library { package: "isobit-simgpu-miopen", file: "libMIOpen.so", versions: &["1"] },
-    Library { package: "isobit-simgpu-rocrand", file: "librocrand.so", versions: &["1"] },
-    Library { package: "isobit-simgpu-hiprtc", file: "libhiprtc.so", versions: &["5", "6", "7"] },
+    Library { package: "isobit-simgpu-hip", file: "libamdhip64.so", also: &[], versions: &["5", "6", "7"] },
+    Library { package: "isobit-simgpu-rocblas", file: "librocblas.so", also: &[], versions: &["3", "4", "5"] },
+    Library { package: "isobit-simgpu-miopen", file: "libMIOpen.so", also: &[], versions: &["1"] },
+    Library { package: "isobit-simgpu-rocrand", file: "librocrand.so", also: &[], versions: &["1"] },
+    Library { package: "isobit-simgpu-hiprtc", file: "libhiprtc.so", also: &[], versions: &["5", "6", "7"] },
 ];
 
 /// CUDA 12 and 13; the driver has the same soname in both.
 pub const CUDA: &[Library] = &[
-    Library { package: "isobit-simgpu-cuda", file: "libcuda.so", versions: &["1"] },
-    Library { package: "isobit-simgpu-cublas", file: "libcublas.so", versions: &["12", "13"] },
-    Library { package: "isobit-simgpu-cudnn", file: "libcudnn.so", versions: &["9"] },
-    Library { package: "isobit-simgpu-curand", file: "libcurand.so", versions: &["10"] },
+    Library { package: "isobit-simgpu-cuda", file: "libcuda.so", also: &[], versions: &["1"] },
+    Library {
+        package: "isobit-simgpu-cublas",
+        file: "libcublas.so",
+        also: &["libcublasLt.so"],
+        versions: &["12", "13"],
+    },
+    Library { package: "isobit-simgpu-cudnn", file: "libcudnn.so", also: &[], versions: &["9"] },
+    Library { package: "isobit-simgpu-curand", file: "libcurand.so", also: &[], versions: &["10"] },
 ];
 
 /// Installs the built libraries in a folder: each library once, with a link for each version of its
-/// soname. All names refer to the same file, so a process loads only one instance.
+/// soname and for the other libraries that it contains. All names refer to the same file, so a
+/// process loads only one instance.
 pub fn lay_out(libraries: &[Library], built: &HashMap<String, PathBuf>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for library in libraries {
@@ -44,8 +52,11 @@ pub fn lay_out(libraries: &[Library], built: &HashMap<String, PathBuf>, folder: 
         }
         let to = folder.join(library.file);
         copy(from, &to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-        for version in library.versions {
-            let name = folder.join(format!("{}.{version}", library.file));
+        let suffixes = [String::new()].into_iter().chain(library.versions.iter().map(|version| format!(".{version}")));
+        let suffixes: Vec<_> = suffixes.collect();
+        let files = [library.file].into_iter().chain(library.also.iter().copied());
+        for name in files.flat_map(|file| suffixes.iter().map(move |suffix| format!("{file}{suffix}"))).skip(1) {
+            let name = folder.join(name);
             link(Path::new(library.file), &name).with_context(|| format!("cannot link {}", name.display()))?;
         }
     }
@@ -79,7 +90,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt as _;
 
-    const ONE: &[Library] = &[Library { package: "p", file: "libx.so", versions: &["1", "2"] }];
+    const ONE: &[Library] = &[Library { package: "p", file: "libx.so", also: &["liby.so"], versions: &["1", "2"] }];
 
     #[test]
     fn every_name_is_one_file_which_stays_while_nothing_changes() {
@@ -90,7 +101,7 @@ mod tests {
         std::fs::write(&made, "first").unwrap();
         lay_out(ONE, &built, &folder).unwrap();
         let first = inode("libx.so");
-        assert_eq!([inode("libx.so.1"), inode("libx.so.2")], [first; 2]);
+        assert_eq!(["libx.so.1", "libx.so.2", "liby.so", "liby.so.1", "liby.so.2"].map(inode), [first; 5]);
         lay_out(ONE, &built, &folder).unwrap();
         assert_eq!(inode("libx.so.2"), first);
         std::fs::write(&made, "second").unwrap();

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
 /// The cuBLAS version that this library replaces, from CUDA 13.0: major, minor and patch.
-const VERSION: [c_int; 3] = [13, 0, 2];
+pub(crate) const VERSION: [c_int; 3] = [13, 0, 2];
 
 static HANDLES: Handles<Context> = Handles::new();
 

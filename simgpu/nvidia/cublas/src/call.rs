@@ -17,6 +17,20 @@ enum Scalars {
     Device([usize; 2]),
 }
 
+/// Memory that a product may use for whatever it likes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Workspace {
+    pub(crate) address: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Workspace {
+    fn is_allowed(self, what: &str, access: &Access<'_>) -> bool {
+        let at = std::ptr::with_exposed_provenance(self.address);
+        self.bytes == 0 || access(at, self.bytes, true, &format!("{what}: workspace"))
+    }
+}
+
 /// Computes a matrix product when the handle's stream reaches it.
 ///
 /// # Safety
@@ -25,16 +39,23 @@ pub(crate) unsafe fn multiply(handle: *mut c_void, arguments: &Arguments, what: 
     with(handle, |context| {
         // SAFETY: the caller promises that in host pointer mode the scalars are null or point to
         // numbers of the scale type.
-        match unsafe { try_multiply(&context.settings(), arguments, what) } {
+        match unsafe { compute(&context.settings(), arguments, Workspace::default(), what) } {
             Ok(()) => SUCCESS,
             Err(status) => status,
         }
     })
 }
 
+/// Computes a matrix product when the stream of the settings reaches it.
+///
 /// # Safety
 /// The requirements of [`multiply`].
-unsafe fn try_multiply(settings: &Settings, arguments: &Arguments, what: &'static str) -> Result<(), Status> {
+pub(crate) unsafe fn compute(
+    settings: &Settings,
+    arguments: &Arguments,
+    workspace: Workspace,
+    what: &'static str,
+) -> Result<(), Status> {
     let Some(exact) = arguments.check()? else { return Ok(()) };
     let is_tf32 = kernel::is_tf32(arguments, settings.math_mode);
     let kernel = if is_tf32 { isobit_simgpu_math::gemm::kernel::<Tf32, f32, f32>() } else { exact };
@@ -48,8 +69,11 @@ unsafe fn try_multiply(settings: &Settings, arguments: &Arguments, what: &'stati
     let product = kernel::product(arguments, what);
     let work = move || {
         let access = |at: *const u8, bytes, write, what: &str| cuda.access(at, bytes, write, what);
-        // SAFETY: a device address is a host address, and the simulator checks each access first.
-        unsafe { run(&kernel, &product, scalars, &access) }
+        if workspace.is_allowed(what, &access) {
+            // SAFETY: a device address is a host address, and the simulator checks each access
+            // first.
+            unsafe { run(&kernel, &product, scalars, &access) }
+        }
     };
     cuda.enqueue(settings.stream, work).map_err(|_| EXECUTION_FAILED)
 }

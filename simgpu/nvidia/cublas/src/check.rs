@@ -25,6 +25,8 @@ pub(crate) struct Arguments {
     pub(crate) a: Operand,
     pub(crate) b: Operand,
     pub(crate) c: Operand,
+    /// The result, if it is not C.
+    pub(crate) d: Option<Operand>,
     pub(crate) count: i64,
     pub(crate) compute: c_int,
     pub(crate) algorithm: c_int,
@@ -51,13 +53,19 @@ impl Arguments {
         Some([form(self.operations[0])?, form(self.operations[1])?])
     }
 
+    pub(crate) fn result(&self) -> Operand {
+        self.d.unwrap_or(self.c)
+    }
+
     /// Returns the kernel for the types, or `Ok(None)` if there is nothing to compute.
     pub(crate) fn check(&self) -> Result<Option<Kernel>, Status> {
         let forms = self.forms().ok_or(INVALID_VALUE)?;
         let dimensions = Dimensions { sizes: self.sizes, forms };
         let leading = [self.a, self.b, self.c].map(|operand| operand.leading);
         let too_small = |(leading, rows): (i64, i64)| leading < rows.max(1);
-        if !dimensions.are_sizes() || self.count < 0 || leading.into_iter().zip(dimensions.rows()).any(too_small) {
+        let is_result = self.result().leading >= self.sizes[0].max(1);
+        let fits = is_result && !leading.into_iter().zip(dimensions.rows()).any(too_small);
+        if !dimensions.are_sizes() || self.count < 0 || !fits {
             return Err(INVALID_VALUE);
         }
         if self.scalars.iter().any(|scalar| scalar.is_null()) {
@@ -72,7 +80,7 @@ impl Arguments {
         if dimensions.is_empty() || self.count == 0 {
             return Ok(None);
         }
-        if self.c.pointer.is_null() { Err(INVALID_VALUE) } else { Ok(Some(kernel)) }
+        if self.c.pointer.is_null() || self.result().pointer.is_null() { Err(INVALID_VALUE) } else { Ok(Some(kernel)) }
     }
 }
 
@@ -102,6 +110,7 @@ mod tests {
             a: operand(0x100, 2),
             b: operand(0x200, 3),
             c: operand(0x300, 2),
+            d: None,
             count: 1,
             compute: CUBLAS_COMPUTE_32F,
             algorithm: CUBLAS_GEMM_DEFAULT,

@@ -84,16 +84,15 @@ pub(crate) fn product(arguments: &Arguments, what: &'static str) -> Product {
         form,
     };
     let [a_form, b_form] = arguments.forms().unwrap_or([Form::Plain; 2]);
-    let c = matrix(arguments.c, Form::Plain);
     Product {
         what,
         sizes: arguments.sizes.map(size),
         batch: size(arguments.count),
         a: matrix(arguments.a, a_form),
         b: matrix(arguments.b, b_form),
-        c,
-        d: c,
-        d_name: "C",
+        c: matrix(arguments.c, Form::Plain),
+        d: matrix(arguments.result(), Form::Plain),
+        d_name: if arguments.d.is_some() { "D" } else { "C" },
     }
 }
 

@@ -13,14 +13,15 @@ pub(crate) struct Settings {
     pub(crate) math_mode: c_int,
 }
 
+impl Settings {
+    pub(crate) fn new(stream: Stream, pointer_mode: c_int) -> Self {
+        Self { stream, pointer_mode, atomics_mode: CUBLAS_ATOMICS_NOT_ALLOWED, math_mode: CUBLAS_DEFAULT_MATH }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            stream: Stream(std::ptr::null_mut()),
-            pointer_mode: CUBLAS_POINTER_MODE_HOST,
-            atomics_mode: CUBLAS_ATOMICS_NOT_ALLOWED,
-            math_mode: CUBLAS_DEFAULT_MATH,
-        }
+        Self::new(Stream(std::ptr::null_mut()), CUBLAS_POINTER_MODE_HOST)
     }
 }
 

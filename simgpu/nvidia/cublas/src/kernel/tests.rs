@@ -16,6 +16,7 @@ fn arguments([ab, c, compute]: [c_int; 3]) -> Arguments {
         a: operand(ab),
         b: operand(ab),
         c: operand(c),
+        d: None,
         count: 1,
         compute,
         algorithm: CUBLAS_GEMM_DEFAULT,

@@ -340,6 +340,10 @@ sizes! {
     COMPACT_TILES = Size::adjusted("compact.tiles", 1 << 23, 2);
     /// The most tiles whose counts each block sums itself, a thread each.
     COMPACT_SUMMED = Size::adjusted("compact.summed", 256, 3);
+    /// The threads of a block that sums counts before tiles, a power of two ...
+    COMPACT_PLACES = Size::of_device("compact.places", 2);
+    /// ... and the most of its blocks: each reads all counts before its own.
+    COMPACT_PLACES_BLOCKS = Size::adjusted("compact.places_blocks", 128, 2);
 
     /// Channels per group from which tiles are used.
     CONV_TILE_FROM = Size::fixed("conv.tile_from", 16);

@@ -1,5 +1,6 @@
 // The loops of functions of one argument: by a table for 8-bit floats, with loads ahead for recipes
-// of f32, and as elementwise.cuh has them for the others.
+// of f32, and as elementwise.cuh has them for the others. A function of two arguments is one of one
+// argument if the other is a scalar.
 //
 // A function of 8-bit floats has 256 results: each thread of a block computes one, and the block
 // then looks its elements up, in six instructions each. Computed for each element, functions of
@@ -92,6 +93,33 @@ ISOBIT_FN void strided_function(const F &f, const Walk<2> &walk, T *dst, const T
     } else {
         strided<1, ELEMENTS>(Indices<0>{}, f, walk, dst, src);
     }
+}
+
+// Results for a scalar and an element, by the bits in which they differ: whichever of them is the
+// scalar, one loop serves.
+template <typename T, typename Out>
+struct PairTable {
+    const u8 *results;
+    ISOBIT_METHOD Out operator()(T a, T b) const { return element_of_bits<Out>(results[a.bits ^ b.bits]); }
+};
+
+// Computes the elements of any layout for a function of two arguments, U units of V elements per
+// thread at a time.
+template <int V, int U, typename F, typename Out, typename T>
+ISOBIT_FN void strided_pairs(const F &f, const Walk<3> &walk, Out *dst, const T *lhs, const T *rhs) {
+    if constexpr (has_table<T>) {
+        // The whole block decides alike. Of two scalars, the left one counts as an element.
+        if (walk.scalars != 0) {
+            __shared__ u8 results[TABLE_ELEMENTS];
+            const bool left = walk.scalars == 1 << 1;
+            const u8 scalar = (u8)walk.stride[left ? 1 : 2][0], element = (u8)(scalar ^ thread_x());
+            results[thread_x()] = (u8)bits_of_element(f(T{left ? scalar : element}, T{left ? element : scalar}));
+            barrier();
+            strided<V, U>(Indices<0, 1>{}, PairTable<T, Out>{results}, walk, dst, lhs, rhs);
+            return;
+        }
+    }
+    strided<V, U>(Indices<0, 1>{}, f, walk, dst, lhs, rhs);
 }
 
 } // namespace isobit

@@ -10,11 +10,12 @@ namespace isobit {
 ISOBIT_CONST u32 SUM_RADIX = 4;
 
 // The sum of `x` over the preceding threads among `width` neighbours, a power of two; `total` is
-// the sum over all of them. `shared` has two words for each thread of the block: with one, each
+// the sum over all of them. `shared` has two places for each thread of the block: with one, each
 // step would wait twice.
-ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
+template <typename T>
+ISOBIT_FN T sum_before(T x, T *shared, u32 width, T &total) {
     const u32 me = thread_x(), lane = me & (width - 1);
-    u32 sum = x, *words = shared, *others = shared + block_dim_x();
+    T sum = x, *words = shared, *others = shared + block_dim_x();
 #pragma unroll 1
     for (u32 apart = 1; apart < width; apart *= SUM_RADIX) {
         words[me] = sum;
@@ -23,7 +24,7 @@ ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
         for (u32 r = 1; r < SUM_RADIX; r++)
             if (lane >= r * apart)
                 sum += words[me - r * apart];
-        u32 *const next = others;
+        T *const next = others;
         others = words;
         words = next;
     }

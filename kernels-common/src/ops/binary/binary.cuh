@@ -2,7 +2,7 @@
 // after the operations.
 #pragma once
 
-#include "device_lib/elementwise.cuh"
+#include "ops/function.cuh"
 
 #define ISOBIT_BINARY_CONTIGUOUS(NAME, OP, T, PACKS)                                                                                  \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
@@ -14,5 +14,5 @@
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *lhs, const isobit::T *rhs, isobit::Walk<3> walk) {                           \
         using namespace isobit;                                                                                        \
-        strided<V, U>(Indices<0, 1>{}, binary::OP<T>{}, walk, dst, lhs, rhs);                                          \
+        strided_pairs<V, U>(binary::OP<T>{}, walk, dst, lhs, rhs);                                                     \
     }

@@ -13,11 +13,15 @@ pub const SELECT: u8 = 1;
 pub const COORDINATES: u8 = 2;
 /// Writes for each element the number of marks up to it.
 pub const RANKS: u8 = 3;
+/// Sums the counts of marks before each tile.
+pub const PLACES: u8 = 4;
 
 /// Elements of a tile, which is the work of a block of [`BLOCK`] threads; must match tile.cuh.
 pub const TILE: usize = 4096;
 /// Threads of a block.
 pub const BLOCK: usize = 256;
+/// The most threads of a block that sums counts; must match places.cu.
+pub const PLACES_BLOCK: usize = 1024;
 
 /// Returns the key of a kernel for elements, or integers, with the size of `carrier`.
 pub const fn key(carrier: DType, variant: u8) -> Key {
@@ -37,5 +41,7 @@ pub fn add(modules: &mut Vec<Module>) {
         write.kernel(key(dtype, COORDINATES), symbol, "ISOBIT_COMPACT_COORDINATES", &[ty]);
         write.kernel(key(dtype, RANKS), format!("compact_ranks_{ty}"), "ISOBIT_COMPACT_RANKS", &[ty]);
     }
-    modules.extend([mark, write]);
+    let mut places = Module::new("compact_places", "ops/compact/places.cu");
+    places.kernel(key(DType::I64, PLACES), "compact_places".into(), "ISOBIT_COMPACT_PLACES", &[]);
+    modules.extend([mark, write, places]);
 }

@@ -113,12 +113,8 @@ ISOBIT_FN void mark(const U *src, u16 *words, u64 *counts, const Mark &m) {
         words[tile * BLOCK + me] = (u16)bits;
     u32 total;
     sum_before(own_count, sums, BLOCK, total);
-    if (me == 0) {
+    if (me == 0)
         counts[tile] = total;
-        // What comes before the end of the last tile is the count of all.
-        if (start + TILE >= m.n)
-            counts[tile + 1] = 0;
-    }
 }
 
 } // namespace isobit::compact

@@ -14,11 +14,11 @@ mod write;
 
 use crate::key::Key;
 use crate::launch::elementwise::carrier;
-use crate::manifest::instances::compact::{COORDINATES, MARK, SELECT, key};
-use crate::ops::{cast, copy, fill, indexing, reduce, scan, stored};
+use crate::manifest::instances::compact::{COORDINATES, MARK, PLACES, SELECT, key};
+use crate::ops::{cast, copy, fill, indexing, reduce, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, Cast, DType, Indexing, Layout, Op, Reduce, ReduceOp, Result, Scalar, Scan, Src};
+use isobit_hal::{BackendStorage, Cast, DType, Indexing, Layout, Op, Reduce, ReduceOp, Result, Scalar, Src};
 use tiles::{Marks, Which};
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -45,7 +45,7 @@ fn marks(dtype: DType) -> Vec<Key> {
 
 /// Returns the kernels that mark elements of a dtype and find how many marks come before each tile.
 fn places(dtype: DType) -> Vec<Key> {
-    [marks(dtype), scan::keys(&Op::Scan(Scan::cumsum(0)), &[DType::I64, DType::I64])].concat()
+    [marks(dtype), vec![key(DType::I64, PLACES)]].concat()
 }
 
 /// Returns the kernels that write how many marks there are.

@@ -5,13 +5,13 @@ use crate::args;
 use crate::launch::elementwise::carrier;
 use crate::launch::index::Index;
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::compact::{BLOCK, MARK, TILE, key};
+use crate::manifest::instances::compact::{BLOCK, MARK, PLACES, PLACES_BLOCK, TILE, key};
+use crate::ops::cast;
 use crate::ops::reduce::reduce_rows;
 use crate::ops::sort::Order;
-use crate::ops::{cast, scan};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scan, Sort, Src};
+use isobit_hal::{BackendStorage, DType, Layout, ReduceOp, Result, Sort};
 use std::mem::offset_of;
 
 /// The layout of the kernels' `Mark`.
@@ -76,7 +76,7 @@ impl<R: GpuRuntime> Marks<R> {
         let (device, dtype, n) = (src.device(), src.dtype(), layout.elem_count());
         let from = copy.as_ref().unwrap_or(src).ptr().at(dtype, start);
         let tiles = n.div_ceil(TILE);
-        let counts = device.alloc(tiles + 1, DType::I64)?;
+        let counts = device.alloc(tiles, DType::I64)?;
         let words = if only_count { None } else { Some(device.alloc(tiles * (TILE / 8), DType::U8)?) };
         let at = words.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let mut mark = Mark {
@@ -92,16 +92,19 @@ impl<R: GpuRuntime> Marks<R> {
             mark.first = first;
             let launch = Launch::linear(key(carrier(dtype), MARK), blocks, BLOCK as u32);
             // SAFETY: the layout was validated against its buffer, and there is a count and, unless
-            // the address is 0, a word per thread for every tile, and a count after the last.
+            // the address is 0, a word per thread for every tile.
             unsafe { launch.on(device, args![from, at, counts.ptr(), mark]) }
         })?;
         if only_count || !sizes::COMPACT_SUMMED.is_exceeded(tiles) {
             return Ok(Self { n, tiles, words: at, summed: false, places: counts, _words: words });
         }
-        let mut places = device.alloc(tiles + 1, DType::I64)?;
-        let row = Layout::contiguous(tiles + 1);
-        let sums = Op::Scan(Scan::cumsum(0).exclusive());
-        scan::apply_into(&sums, &[Src::Storage(&counts, &row)], &mut places, &row)?;
+        let places = device.alloc(tiles + 1, DType::I64)?;
+        let threads = sizes::COMPACT_PLACES.limit_or(tiles + 1, PLACES_BLOCK);
+        let rounds = (tiles + 1).div_ceil(threads);
+        let part = rounds.div_ceil(sizes::COMPACT_PLACES_BLOCKS.limit(rounds)) * threads;
+        let launch = Launch::linear(key(DType::I64, PLACES), (tiles + 1).div_ceil(part) as u32, threads as u32);
+        // SAFETY: there is a count for every tile, and a place for each and behind the last.
+        unsafe { launch.on(device, args![counts.ptr(), places.ptr(), tiles as u64, part as u64])? };
         Ok(Self { n, tiles, words: at, summed: true, places, _words: words })
     }
 

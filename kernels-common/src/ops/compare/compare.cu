@@ -1,7 +1,7 @@
 // Comparisons and tests: 0 or 1 for each pair or element. Narrow floats are compared by their exact
 // values in f32. C++'s operators follow IEEE 754: if an operand is NaN, only `ne` is true. So every
 // element but a zero is true, also a NaN.
-#include "device_lib/elementwise.cuh"
+#include "ops/function.cuh"
 
 namespace isobit::compare {
 
@@ -58,7 +58,7 @@ ISOBIT_TEST(logical_not, x == 0)
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::u8 *dst, const isobit::T *lhs, const isobit::T *rhs, isobit::Walk<3> walk) {                          \
         using namespace isobit;                                                                                        \
-        strided<V, U>(Indices<0, 1>{}, compare::OP<T>{}, walk, dst, lhs, rhs);                                         \
+        strided_pairs<V, U>(compare::OP<T>{}, walk, dst, lhs, rhs);                                                    \
     }
 #define ISOBIT_COMPARE_ROWS(NAME, OP, T) ISOBIT_COMPARE_WALK(NAME, OP, T, pack_size<T>(), unroll_of<T>)
 #define ISOBIT_COMPARE_STRIDED(NAME, OP, T) ISOBIT_COMPARE_WALK(NAME, OP, T, 1, 4)

@@ -42,19 +42,16 @@ ISOBIT_FN float packable(T x) {
 }
 
 // The nearest of 0, 1/2, 1, 3/2, 2, 3, 4 and 6, of two equally near the one with an even code. A
-// NaN gives 6.
+// NaN gives 6. Without branches: neighbours would take all of them.
 ISOBIT_FN u32 e2m1_code(float x) {
-    if (x != x)
-        return 7;
-    const u32 bits = to_bits(x), magnitude = bits & 0x7fffffffu, sign = bits >> 28 & 8;
-    // Up to 1, the unit is 1/2. Adding 2^22, whose unit is 1/2, rounds to it.
-    if (magnitude < to_bits(1.0f))
-        return sign | (to_bits(from_bits(magnitude) + 4194304.0f) & 7u);
-    if (magnitude > to_bits(5.0f))
-        return sign | 7;
-    // Rounds the significand to one bit behind the point, ties to even, with the exponent below it.
-    const u32 rounded = magnitude + 0x1fffffu + (magnitude >> 22 & 1);
-    return sign | ((rounded >> 22) - (126u << 1));
+    const u32 bits = x != x ? to_bits(6.0f) : to_bits(x), magnitude = bits & 0x7fffffffu;
+    const u32 within = magnitude < to_bits(6.0f) ? magnitude : to_bits(6.0f);
+    // The unit at a value of exponent e, at least 0, is 2^(e-1), which is the f32 unit next to
+    // 2^(e+22). So the addition rounds, and leaves the number of units in the low bits. Codes are
+    // 2e more than that; two units more make up for the bias of twice the f32 exponent.
+    const u32 exponent = within & 0x7f800000u, binade = exponent > to_bits(1.0f) ? exponent : to_bits(1.0f);
+    const u32 units = to_bits(from_bits(within) + from_bits(binade + (22u << 23) + 2));
+    return ((units + (binade >> 22)) & 7) | (bits >> 28 & 8);
 }
 
 // The exponent of the least power of two that is not below `x`, with a bias of 127.
@@ -69,39 +66,47 @@ ISOBIT_FN u32 e8m0_code(float x) {
     return exponent > 254 ? 254 : exponent;
 }
 
-// What codes of BITS bits mean: integers, or the format of that size.
+// The integer of BITS bits: a float truncates and saturates, and NaN gives 0. Others wrap.
 template <u32 BITS, typename T>
-ISOBIT_FN u32 code_of(T x, u32 kind) {
-    if constexpr (BITS == 8) {
-        return e8m0_code(packable(x));
+ISOBIT_FN u32 integer_code(T x, bool is_signed) {
+    i32 whole;
+    if constexpr (is_float<T>) {
+        const auto value = to_compute(x);
+        using C = compute_t<T>;
+        const C low = is_signed ? -(C)(1 << (BITS - 1)) : (C)0, high = low + (C)((1 << BITS) - 1);
+        const C above = value < low ? low : value;
+        const C within = above > high ? high : above;
+        whole = value != value ? 0 : (i32)within;
     } else {
-        if constexpr (BITS == 4)
-            if (kind == PACKED_E2M1)
-                return e2m1_code(packable(x));
-        i32 whole = cast<i32>(x);
-        if constexpr (is_float<T>) {
-            const i32 low = kind == PACKED_SIGNED ? -(1 << (BITS - 1)) : 0, high = low + (1 << BITS) - 1;
-            whole = whole < low ? low : whole > high ? high : whole;
-        }
-        return (u32)whole & ((1u << BITS) - 1);
+        whole = cast<i32>(x);
     }
+    return (u32)whole & ((1u << BITS) - 1);
 }
 
-template <u32 BITS, typename T>
+// What codes of BITS bits mean: the format of that size if `IS_FLOAT`, or integers.
+template <u32 BITS, bool IS_FLOAT, typename T>
+ISOBIT_FN u32 code_of(T x, u32 kind) {
+    if constexpr (!IS_FLOAT)
+        return integer_code<BITS>(x, kind == PACKED_SIGNED);
+    else if constexpr (BITS == 4)
+        return e2m1_code(packable(x));
+    else
+        return e8m0_code(packable(x));
+}
+
+template <u32 BITS, bool IS_FLOAT, typename T>
 ISOBIT_FN T element_of(u32 code, u32 kind) {
-    if constexpr (BITS == 8) {
-        return cast<T>(from_bits(code == 255 ? 0x7fc00000u : code == 0 ? 0x400000u : code << 23));
-    } else {
-        if constexpr (BITS == 4)
-            if (kind == PACKED_E2M1) {
-                const u32 magnitude = code & 7;
-                // As f32 with the same significand; a code of 1 has no exponent, and is 1/2.
-                const u32 value = magnitude > 1 ? (magnitude << 22) + (126u << 23) : magnitude * 0x3f000000u;
-                return cast<T>(from_bits(value | (code & 8) << 28));
-            }
+    if constexpr (!IS_FLOAT) {
         const u32 sign = kind == PACKED_SIGNED ? code >> (BITS - 1) : 0;
         const i32 value = (i32)code - (i32)(sign << BITS);
         return cast<T>(value);
+    } else if constexpr (BITS == 4) {
+        const u32 magnitude = code & 7;
+        // As f32 with the same significand; a code of 1 has no exponent, and is 1/2.
+        const u32 value = magnitude > 1 ? (magnitude << 22) + (126u << 23) : magnitude * 0x3f000000u;
+        return cast<T>(from_bits(value | (code & 8) << 28));
+    } else {
+        return cast<T>(from_bits(code == 255 ? 0x7fc00000u : code == 0 ? 0x400000u : code << 23));
     }
 }
 
@@ -126,7 +131,7 @@ ISOBIT_FN PackedPlace packed_place(const Packed &p) {
                        i < p.parts};
 }
 
-template <u32 BITS, typename T>
+template <u32 BITS, bool IS_FLOAT, typename T>
 ISOBIT_FN void pack_part(const Packed &p, const T *from, u8 *to) {
     constexpr u32 N = PART<T>, BYTES = N * BITS / 8, CODES = 8 / BITS;
     const PackedPlace at = packed_place<BITS, T>(p);
@@ -142,7 +147,8 @@ ISOBIT_FN void pack_part(const Packed &p, const T *from, u8 *to) {
             const Pack<EACH, T> x = load<EACH>(from + start);
 #pragma unroll
             for (u32 e = 0; e < EACH; e++) {
-                const u32 place = start + e, shift = place % CODES * BITS, code = code_of<BITS>(x.v[e], p.kind);
+                const u32 place = start + e, shift = place % CODES * BITS;
+                const u32 code = code_of<BITS, IS_FLOAT>(x.v[e], p.kind);
                 bytes.v[place / CODES] = (u8)(shift == 0 ? code : bytes.v[place / CODES] | code << shift);
             }
         }
@@ -155,12 +161,12 @@ ISOBIT_FN void pack_part(const Packed &p, const T *from, u8 *to) {
 #pragma unroll
         for (u32 e = 0; e < CODES; e++)
             if (b * CODES + e < at.left)
-                byte |= code_of<BITS>(from[b * CODES + e], p.kind) << (e * BITS);
+                byte |= code_of<BITS, IS_FLOAT>(from[b * CODES + e], p.kind) << (e * BITS);
         to[b] = (u8)byte;
     }
 }
 
-template <u32 BITS, typename T>
+template <u32 BITS, bool IS_FLOAT, typename T>
 ISOBIT_FN void unpack_part(const Packed &p, const u8 *from, T *to) {
     constexpr u32 N = PART<T>, BYTES = N * BITS / 8, CODES = 8 / BITS;
     const PackedPlace at = packed_place<BITS, T>(p);
@@ -169,7 +175,7 @@ ISOBIT_FN void unpack_part(const Packed &p, const u8 *from, T *to) {
     from += at.byte;
     to += at.element;
     const auto element = [&](u32 byte, u32 e) {
-        return element_of<BITS, T>(byte >> (e % CODES * BITS) & ((1u << BITS) - 1), p.kind);
+        return element_of<BITS, IS_FLOAT, T>(byte >> (e % CODES * BITS) & ((1u << BITS) - 1), p.kind);
     };
     if (p.vectors != 0 && at.left >= N) {
         const Pack<BYTES, u8> bytes = load<BYTES>(from);
@@ -191,16 +197,17 @@ ISOBIT_FN void unpack_part(const Packed &p, const u8 *from, T *to) {
 
 } // namespace isobit
 
-// The size of the codes decides the code, and their kind only a few instructions of it.
 #define ISOBIT_PACKED_KERNEL(NAME, FROM, TO, PART, T)                                                                  \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL(256) NAME(const Packed p, const FROM *from, TO *to) {                                                \
         if (p.bits == 2)                                                                                               \
-            PART<2, T>(p, from, to);                                                                                   \
-        else if (p.bits == 4)                                                                                          \
-            PART<4, T>(p, from, to);                                                                                   \
+            PART<2, false, T>(p, from, to);                                                                            \
+        else if (p.bits == 8)                                                                                          \
+            PART<8, true, T>(p, from, to);                                                                             \
+        else if (p.kind == PACKED_E2M1)                                                                                \
+            PART<4, true, T>(p, from, to);                                                                             \
         else                                                                                                           \
-            PART<8, T>(p, from, to);                                                                                   \
+            PART<4, false, T>(p, from, to);                                                                            \
     }                                                                                                                  \
     }
 #define ISOBIT_PACK(NAME, T) ISOBIT_PACKED_KERNEL(NAME, T, u8, pack_part, T)

@@ -33,8 +33,8 @@ struct Operand {
     transposed: bool,
     leading: i64,
     batch_stride: i64,
-    /// The largest power of two, up to [`MOST_ALIGNED`], of which the address is a multiple: kernels
-    /// differ in what they require.
+    /// The largest power of two, up to [`MOST_ALIGNED`], of which the address is a multiple:
+    /// kernels differ in what they require.
     alignment: u32,
 }
 

@@ -57,10 +57,20 @@ ISOBIT_FN T div(T a, T b) {
         return int_div(a, b);
 }
 
+// The remainder of two elements of T.
+template <typename T>
+ISOBIT_FN compute_t<T> remainder(compute_t<T> x, compute_t<T> y) {
+    // Finite f8e4m3 are below 2^9, and multiples of 2^-9.
+    if constexpr (is_same<T, f8e4m3>)
+        return float_rem_step(x, y);
+    else
+        return float_rem(x, y);
+}
+
 template <typename T>
 ISOBIT_FN T rem(T a, T b) {
     if constexpr (is_float<T>)
-        return from_compute<T>(float_rem(to_compute(a), to_compute(b)));
+        return from_compute<T>(remainder<T>(to_compute(a), to_compute(b)));
     else
         return int_rem(a, b);
 }
@@ -77,10 +87,12 @@ ISOBIT_FN T floor_div(T a, T b) {
 
 template <typename T>
 ISOBIT_FN T floor_mod(T a, T b) {
-    if constexpr (is_float<T>)
-        return from_compute<T>(float_floor_mod(to_compute(a), to_compute(b)));
-    else
+    if constexpr (is_float<T>) {
+        const compute_t<T> x = to_compute(a), y = to_compute(b);
+        return from_compute<T>(float_floor_mod(remainder<T>(x, y), y));
+    } else {
         return int_floor_mod(a, b);
+    }
 }
 
 // x * mul + add: one fma in the compute type, or wrapping.

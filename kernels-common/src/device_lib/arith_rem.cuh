@@ -37,6 +37,13 @@ ISOBIT_FN T float_rem_steps(T x, T y, T up, T down) {
 ISOBIT_FN float float_rem(float x, float y) { return float_rem_steps(x, y, 0x1p22f, 0x1p-22f); }
 ISOBIT_FN double float_rem(double x, double y) { return float_rem_steps(x, y, 0x1p51, 0x1p-51); }
 
+// The same for multiples of one unit that are below 2^22 of it: one step, without a branch. Such a
+// quotient is too far below the next integer to round to it.
+ISOBIT_FN float float_rem_step(float x, float y) {
+    const float ax = abs(x), ay = abs(y);
+    return copysign(fma(-trunc(ax / ay), ay, ax), x);
+}
+
 // The quotient `q` of x and y rounded down. Rounding to an integer may have lifted it above the
 // exact quotient; the remainder, an exact fma, tells by its sign.
 template <typename T>
@@ -51,10 +58,10 @@ ISOBIT_FN T float_floor_div(T x, T y, T q) {
     return down == q && r != 0 && (r < 0) != (y < 0) ? q - 1 : down;
 }
 
-// The remainder of the quotient rounded down. A zero has the sign of the divisor.
+// The remainder of the quotient rounded down, where `r` is that of the truncated one. A zero has
+// the sign of the divisor.
 template <typename T>
-ISOBIT_FN T float_floor_mod(T x, T y) {
-    const T r = float_rem(x, y);
+ISOBIT_FN T float_floor_mod(T r, T y) {
     if (r == 0)
         return copysign((T)0, y);
     return (r < 0) != (y < 0) ? r + y : r;

@@ -43,7 +43,7 @@ ISOBIT_FN float to_f32(f8e4m3 x) {
     // clears them, except for the sign bit itself.
     u32 bits = (u32)((i32)((u32)x.bits << 24) >> 4) & 0x87f00000u;
     float finite = from_bits(bits) * 0x1p120f;
-    return (bits & 0x07f00000u) == 0x07f00000u ? from_bits(0x7fc00000u) : finite;
+    return abs(finite) > 448 ? from_bits(0x7fc00000u) : finite;
 }
 ISOBIT_FN float to_f32(float x) { return x; }
 
@@ -87,15 +87,15 @@ ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) {
 
 ISOBIT_FN f8e4m3 round_f32(float x, type_tag<f8e4m3>) {
     u32 magnitude = to_bits(x) & 0x7fffffffu;
-    u32 sign = (to_bits(x) >> 24) & 0x80u;
     u32 within = magnitude > 0x43e00000u ? 0x43e00000u : magnitude;
     // The f8 unit at a value of exponent e, at least -6, is 2^(e-3), which is the f32 unit next to
-    // 2^(e+20). So the addition rounds, and leaves the number of units in the low bits.
-    u32 binade = within & 0x7f800000u;
-    u32 large = (binade < 0x3c800000u ? 0x3c800000u : binade) + (20u << 23);
-    u32 units = to_bits(from_bits(within) + from_bits(large)) - large;
-    u32 value = magnitude > 0x7f800000u ? 0x7fu : units + (large >> 20) - 1128u;
-    return f8e4m3{(u8)(sign | value)};
+    // 2^(e+20). So the addition rounds, and leaves the number of units in the low bits. The bits of
+    // the result are 8 (e + 6) more; 56 units more make up for the biased exponent, modulo 128.
+    u32 exponent = within & 0x7f800000u;
+    u32 binade = exponent < 0x3c800000u ? 0x3c800000u : exponent;
+    u32 units = to_bits(from_bits(within) + from_bits(binade + (20u << 23) + 56u));
+    u32 value = magnitude > 0x7f800000u ? 0x7fu : units + (binade >> 20);
+    return f8e4m3{(u8)((value & 0x7fu) | (to_bits(x) >> 24 & 0x80u))};
 }
 
 // The f32 that rounds to every narrow type as `x` itself would: `x` cut to 24 bits, with the last

@@ -54,8 +54,8 @@ impl Description {
     /// Returns the arguments of the product of the matrices at these addresses, as cuBLAS has them.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the objects do not fit each other, `NOT_SUPPORTED` for what is not computed
-    /// here.
+    /// `INVALID_VALUE` if the objects do not fit each other, `NOT_SUPPORTED` for what is not
+    /// computed here.
     pub(super) fn arguments(
         &self,
         [a, b, c, d]: [*const c_void; 4],

@@ -340,6 +340,9 @@ sizes! {
     COMPACT_TILES = Size::adjusted("compact.tiles", 1 << 23, 2);
     /// The most tiles whose counts each block sums itself, a thread each.
     COMPACT_SUMMED = Size::adjusted("compact.summed", 256, 3);
+    /// The number of tiles from which blocks that count only take several: as many blocks as fill
+    /// any device.
+    COMPACT_COUNTED = Size::adjusted("compact.counted", 1 << 11, 2);
     /// The threads of a block that sums counts before tiles, a power of two ...
     COMPACT_PLACES = Size::of_device("compact.places", 2);
     /// ... and the most of its blocks: each reads all counts before its own.

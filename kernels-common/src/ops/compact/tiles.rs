@@ -14,6 +14,9 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, ReduceOp, Result, Sort};
 use std::mem::offset_of;
 
+/// The most tiles of a block that counts only.
+const COUNTED_TILES: usize = 8;
+
 /// The layout of the kernels' `Mark`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -25,11 +28,12 @@ struct Mark {
     begins: u32,
     packs: u32,
     wide: u32,
+    each: u32,
 }
 
 const _: () = assert!(size_of::<Mark>() == 280);
 const _: () = assert!(offset_of!(Mark, walk) == 16 && offset_of!(Mark, n) == 248);
-const _: () = assert!(offset_of!(Mark, begins) == 264 && offset_of!(Mark, wide) == 272);
+const _: () = assert!(offset_of!(Mark, begins) == 264 && offset_of!(Mark, each) == 276);
 
 /// Which elements are marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +48,7 @@ pub(super) enum Which {
 pub(super) struct Marks<R: GpuRuntime> {
     /// The number of elements.
     pub n: usize,
-    /// The number of tiles.
+    /// The number of tiles, or of counts if nothing else is wanted.
     pub tiles: usize,
     /// A bit for each element of every tile.
     pub words: DevicePtr,
@@ -65,6 +69,12 @@ pub(super) fn each_launch(tiles: usize, mut f: impl FnMut(u64, u32) -> Result<()
     (0..tiles).step_by(most).try_for_each(|first| f(first as u64, most.min(tiles - first) as u32))
 }
 
+/// Returns the number of tiles that a block takes which counts only: a few, if there are enough
+/// for all multiprocessors.
+fn tiles_of_block(tiles: usize) -> usize {
+    (tiles / sizes::COMPACT_COUNTED.limit(tiles)).clamp(1, COUNTED_TILES)
+}
+
 impl<R: GpuRuntime> Marks<R> {
     /// Marks elements of a tensor that has some. If only their number is wanted, no bits are
     /// written. A row of which the beginnings are marked is contiguous.
@@ -75,7 +85,8 @@ impl<R: GpuRuntime> Marks<R> {
         let Walked { copy, start, dims } = walk(src, layout)?;
         let (device, dtype, n) = (src.device(), src.dtype(), layout.elem_count());
         let from = copy.as_ref().unwrap_or(src).ptr().at(dtype, start);
-        let tiles = n.div_ceil(TILE);
+        let each = if only_count { tiles_of_block(n.div_ceil(TILE)) } else { 1 };
+        let tiles = n.div_ceil(TILE * each);
         let counts = device.alloc(tiles, DType::I64)?;
         let words = if only_count { None } else { Some(device.alloc(tiles * (TILE / 8), DType::U8)?) };
         let at = words.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
@@ -87,6 +98,7 @@ impl<R: GpuRuntime> Marks<R> {
             begins: u32::from(which == Which::Begins),
             packs: u32::from(which == Which::Nonzero && packs(&dims, from)),
             wide: u32::from(is_wide(n)),
+            each: each as u32,
         };
         each_launch(tiles, |first, blocks| {
             mark.first = first;

@@ -337,14 +337,14 @@ sizes! {
     /// The number of elements from which positions are computed in 64 bits.
     COMPACT_WIDE = Size::adjusted("compact.wide", 1 << 31, 512);
     /// The most tiles of one launch: with 256 threads each, there are fewer than 2^32 threads.
-    COMPACT_TILES = Size::adjusted("compact.tiles", 1 << 23, 2);
+    COMPACT_TILES = Size::adjusted("compact.tiles", 1 << 23, 1);
     /// The most tiles whose counts each block sums itself, a thread each.
-    COMPACT_SUMMED = Size::adjusted("compact.summed", 256, 3);
+    COMPACT_SUMMED = Size::adjusted("compact.summed", 256, 2);
     /// The number of tiles from which blocks that count only take several: as many blocks as fill
     /// any device.
     COMPACT_COUNTED = Size::adjusted("compact.counted", 1 << 11, 2);
     /// The threads of a block that sums counts before tiles, a power of two ...
-    COMPACT_PLACES = Size::of_device("compact.places", 2);
+    COMPACT_PLACES = Size::of_device("compact.places", 4);
     /// ... and the most of its blocks: each reads all counts before its own.
     COMPACT_PLACES_BLOCKS = Size::adjusted("compact.places_blocks", 128, 2);
 

@@ -11,7 +11,7 @@ use cudarc::cublas::sys::{
     libraryPropertyType_t as Property,
 };
 use isobit_hal::{DType, Error, ErrorKind, Result};
-use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
+use isobit_kernels::{BlasGemm, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ struct State {
 unsafe impl Send for State {}
 
 /// The size that cuBLAS recommends for Hopper; older cards need less.
-const WORKSPACE_BYTES: usize = 32 << 20;
+pub(crate) const WORKSPACE_BYTES: usize = 32 << 20;
 
 fn check(status: Status, doing: &str) -> Result<()> {
     if status == Status::CUBLAS_STATUS_SUCCESS {
@@ -52,8 +52,8 @@ fn check(status: Status, doing: &str) -> Result<()> {
     Err(Error::new(kind, format!("cuBLAS, {doing}: {name}")).with_native(status as i64, name))
 }
 
-fn operation(operand: BlasOperand) -> Operation {
-    if operand.transposed { Operation::CUBLAS_OP_T } else { Operation::CUBLAS_OP_N }
+pub(crate) fn operation(transposed: bool) -> Operation {
+    if transposed { Operation::CUBLAS_OP_T } else { Operation::CUBLAS_OP_N }
 }
 
 /// Returns the version of the loaded library.
@@ -139,8 +139,8 @@ impl Blas {
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(
                 *handle,
-                operation(call.a),
-                operation(call.b),
+                operation(call.a.transposed),
+                operation(call.b.transposed),
                 call.m,
                 call.n,
                 call.k,

@@ -171,10 +171,9 @@ pub unsafe extern "C" fn cublasLtMatmul(
     injected!(CUDA, "cublasLtMatmul");
     // SAFETY: the caller promises that it can be read unless it is null.
     let needed = if algorithm.is_null() { Some(0) } else { unsafe { algorithm.read_unaligned() }.workspace() };
-    if needed.is_none_or(|needed| workspace_size < needed || !workspace.addr().is_multiple_of(16)) {
-        return INVALID_VALUE;
-    }
-    let workspace = Workspace { address: workspace.expose_provenance(), bytes: needed.unwrap_or_default() };
+    let is_enough = |needed: &usize| workspace_size >= *needed && workspace.addr().is_multiple_of(16);
+    let Some(bytes) = needed.filter(is_enough) else { return INVALID_VALUE };
+    let workspace = Workspace { address: workspace.expose_provenance(), bytes };
     with(handle, |_| {
         let done = Description::of([product, a_layout, b_layout, c_layout, d_layout]).and_then(|description| {
             let arguments = description.arguments([a, b, c, d.cast_const()], [alpha, beta])?;

@@ -3,7 +3,7 @@
 
 use isobit_conformance::case::{Case, LayoutKind, LayoutSpec};
 use isobit_conformance::cells::Cell;
-use isobit_conformance::generate;
+use isobit_conformance::generate::{self, QUICK_CASES};
 use isobit_conformance::run::{Bench, Reference, run_case};
 use isobit_hal::CpuDevice;
 use std::collections::BTreeSet;
@@ -44,13 +44,13 @@ fn cases_survive_json() {
     }
 }
 
-/// The first 32 cases of each cell contain every layout kind that the operation's operands can
-/// have.
+/// The cases of a quick run contain, in each cell, every layout kind that the operation's operands
+/// can have.
 #[test]
 fn every_layout_kind_is_among_the_cases_of_a_cell() {
     for cell in Cell::all() {
         let kinds: BTreeSet<LayoutKind> =
-            (0..32).flat_map(|i| generate::case(0, cell, i).layout_kinds().collect::<Vec<_>>()).collect();
+            (0..QUICK_CASES).flat_map(|i| generate::case(0, cell, i).layout_kinds().collect::<Vec<_>>()).collect();
         let possible: Vec<LayoutKind> = match cell.operation.name() {
             // Only a destination, which may not contain an element twice.
             "const_set" | "rand_uniform" | "rand_normal" => {
@@ -83,10 +83,10 @@ fn shapes_reach_the_edges() {
     assert!(shapes.iter().any(|s| s.iter().product::<usize>() > 10_000));
 }
 
-/// The cells of an operation, each with its 64 cases.
+/// The cells of an operation, each with its cases of `cargo xtask test --full`.
 fn cases_of(ops: &[&str]) -> Vec<(&'static Cell, Vec<Case>)> {
     let cells = Cell::all().iter().filter(|cell| ops.contains(&cell.operation.name()));
-    cells.map(|cell| (cell, (0..64).map(|i| generate::case(0, cell, i)).collect())).collect()
+    cells.map(|cell| (cell, generate::full(cell).collect())).collect()
 }
 
 /// Kernels choose their method by these properties, so every cell has each of them.

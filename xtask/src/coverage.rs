@@ -5,7 +5,7 @@
 use crate::conformance::{self, SELECTION};
 use crate::setup::{self, Fetched, NVRTC, NVRTC_VARIABLE, Need};
 use crate::shell::{self, cargo, hand_over, target_dir};
-use crate::test::features_of;
+use crate::test::{FULL_CASES, features_of};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -56,7 +56,7 @@ pub struct Options {
     /// Only these operations, if there are any; by default every one on [`EVERYTHING`], and
     /// [`OWN_LINES`] on [`OTHERS`].
     pub ops: Vec<String>,
-    /// Cases per cell, unless those of the report.
+    /// Cases per cell, unless [`FULL_CASES`].
     pub cases: Option<String>,
 }
 
@@ -128,9 +128,7 @@ fn measured(simulators: &Path, device: &str, out: &Path, options: &Options) -> R
     // What is compiled here is found again, and does not mix with what a user's programs compile.
     program.env("ISOBIT_COMPILE_CACHE", target_dir().join("coverage-code"));
     program.args(["--devices", device, "--out"]).arg(out.join(device.replace(':', "-")));
-    if let Some(cases) = &options.cases {
-        program.args(["--cases", cases]);
-    }
+    program.args(["--cases", options.cases.as_deref().unwrap_or(FULL_CASES)]);
     Ok(program)
 }
 

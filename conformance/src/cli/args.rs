@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use isobit::{DType, Numerics};
+use isobit_conformance::generate::{CASES, QUICK_CASES};
 use std::path::PathBuf;
 
 /// Checks every device against the CPU reference, bit for bit, and the reference against the true
@@ -48,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "INDEX", requires = "ops", conflicts_with_all = ["cases", "quick", "replay", "compare"])]
     pub case: Option<u64>,
 
-    /// Run 32 cases per cell and the shortest checks of the reference.
+    /// Run 24 cases per cell and the shortest checks of the reference.
     #[arg(long, conflicts_with_all = ["exhaustive", "cases"])]
     pub quick: bool,
 
@@ -116,9 +117,6 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
 }
-
-/// The number of cases per cell of a run that is not told otherwise.
-const DEFAULT_CASES: u64 = 64;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -272,7 +270,7 @@ impl Args {
     /// every path of launch code.
     pub fn is_complete(&self) -> bool {
         let filtered = [&self.ops, &self.dtypes].iter().any(|names| !names.is_empty()) || !self.numerics.is_empty();
-        !filtered && self.replay.is_none() && self.case.is_none() && self.case_count() >= DEFAULT_CASES
+        !filtered && self.replay.is_none() && self.case.is_none() && self.case_count() >= CASES
     }
 
     /// Returns the number of cases per cell; 0 for sets of huge tensors, whose sizes are given.
@@ -280,6 +278,6 @@ impl Args {
         if self.huge {
             return 0;
         }
-        self.cases.unwrap_or(if self.quick { 32 } else { DEFAULT_CASES })
+        self.cases.unwrap_or(if self.quick { QUICK_CASES } else { CASES })
     }
 }

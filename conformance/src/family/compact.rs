@@ -157,7 +157,7 @@ mod tests {
         let mut seen = 0;
         for cell in cells {
             let op = cell.operation.op();
-            let cases: Vec<_> = (0..64).map(|i| crate::generate::case(0, cell, i)).collect();
+            let cases: Vec<_> = crate::generate::full(cell).collect();
             let elements = |case: &Case| source(op, &case.shape).iter().product::<usize>();
             assert!(cases.iter().filter(|c| elements(c) > 8192).count() > 2, "{cell}");
             let has_bound = *op != CompactFamily.with_params(op, &Params::Named(Named::default()));

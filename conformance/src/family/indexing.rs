@@ -324,7 +324,7 @@ mod tests {
         let cells = Cell::all().iter().filter(|c| c.operation.op().family() == isobit_hal::Family::Indexing);
         let (mut seen, mut single, mut far) = (0, 0, 0);
         for cell in cells {
-            let cases: Vec<_> = (0..64).map(|i| crate::generate::case(0, cell, i)).collect();
+            let cases: Vec<_> = crate::generate::full(cell).collect();
             let ids = |wild: bool| {
                 let is = move |dist: &Dist| match *dist {
                     Dist::Ids { wild: w, .. } | Dist::IdsFromEnd { wild: w, .. } => w == wild,

@@ -18,6 +18,15 @@ use isobit_hal::Op;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+/// The number of cases per cell of a report: enough that every size of launch code is met from both
+/// sides on every simulated card.
+pub const CASES: u64 = 48;
+/// The number of cases per cell of `cargo xtask test --full`: enough that every cell has what makes
+/// launch code choose each of its kernels. A report of as many takes a third longer.
+pub const FULL_CASES: u64 = 64;
+/// The number of cases per cell of a quick run: enough for every layout kind in every cell.
+pub const QUICK_CASES: u64 = 24;
+
 /// Draws values from strategies, in order.
 pub(crate) struct Draw {
     runner: TestRunner,
@@ -126,6 +135,11 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
         inputs,
         dst,
     }
+}
+
+/// Returns the cases of a cell in `cargo xtask test --full`.
+pub fn full(cell: &Cell) -> impl Iterator<Item = Case> {
+    (0..FULL_CASES).map(move |index| case(0, cell, index))
 }
 
 /// Passes some of the inputs as scalars, if the operation takes scalars; at least one stays a

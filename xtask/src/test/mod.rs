@@ -44,6 +44,10 @@ const EMBED: &str = "isobit-embed";
 /// reciprocals, roots, exponentials and similar functions.
 const APPROXIMATED: &str = "div,rem,pow,recip,sqrt,rsqrt,exp,log,sin,tanh,gelu,softmax,layer_norm,avg_pool2d";
 
+/// The cases per cell of the long tests: every cell has what makes launch code choose each of its
+/// kernels, which the suite's own tests check for as many.
+pub const FULL_CASES: &str = "64";
+
 /// Selects all groups.
 const GROUPS: &str = "device.";
 
@@ -117,7 +121,8 @@ impl Tests {
         if !full {
             self.candle()?;
         }
-        self.steps.run("report", || hand_over(conformance::program(&simulators).arg("--quick")))
+        let cases: &[&str] = if full { &["--cases", FULL_CASES] } else { &["--quick"] };
+        self.steps.run("report", || hand_over(conformance::program(&simulators).args(cases)))
     }
 
     /// Returns cargo arguments for the packages to test and their features.

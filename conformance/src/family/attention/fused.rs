@@ -141,7 +141,7 @@ fn fixed(nth: usize) -> u64 {
 #[test]
 fn kernels_of_libraries_are_within_the_bound() {
     for cell in cells() {
-        for index in (0..64).chain([fixed(5)]) {
+        for index in (0..crate::generate::FULL_CASES).chain([fixed(5)]) {
             let call = Call::new(cell, index);
             for kernel in [Kernel::Plain, Kernel::Divided] {
                 assert_eq!(call.refused(kernel), 0, "{cell}, case {index}, {kernel:?}");

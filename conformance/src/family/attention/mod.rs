@@ -180,10 +180,10 @@ fn of_lengths(draw: &mut Draw, keys: usize) -> Dist {
 mod tests {
     use super::*;
 
-    /// The cases of every cell that a complete report has.
+    /// Every cell with its cases of `cargo xtask test --full`.
     fn cases() -> impl Iterator<Item = (&'static Cell, Vec<crate::case::Case>)> {
         let cells = Cell::all().iter().filter(|cell| cell.operation.op().family() == isobit_hal::Family::Attention);
-        cells.map(|cell| (cell, (0..64).map(|i| crate::generate::case(0, cell, i)).collect()))
+        cells.map(|cell| (cell, crate::generate::full(cell).collect()))
     }
 
     #[test]

@@ -67,12 +67,22 @@ ISOBIT_FN compute_t<T> remainder(compute_t<T> x, compute_t<T> y) {
         return float_rem(x, y);
 }
 
+// f16 and bf16, whose remainders are usually found without a division.
+template <typename T>
+constexpr bool has_narrow_rem = is_float<T> && sizeof(T) == 2;
+
 template <typename T>
 ISOBIT_FN T rem(T a, T b) {
-    if constexpr (is_float<T>)
-        return from_compute<T>(remainder<T>(to_compute(a), to_compute(b)));
-    else
+    if constexpr (is_float<T>) {
+        const compute_t<T> x = to_compute(a), y = to_compute(b);
+        if constexpr (has_narrow_rem<T>) {
+            if (is_narrow_rem(x, y))
+                return from_compute<T>(narrow_rem(x, y, x));
+        }
+        return from_compute<T>(remainder<T>(x, y));
+    } else {
         return int_rem(a, b);
+    }
 }
 
 template <typename T>
@@ -89,6 +99,10 @@ template <typename T>
 ISOBIT_FN T floor_mod(T a, T b) {
     if constexpr (is_float<T>) {
         const compute_t<T> x = to_compute(a), y = to_compute(b);
+        if constexpr (has_narrow_rem<T>) {
+            if (is_narrow_rem(x, y))
+                return from_compute<T>(narrow_rem(x, y, y));
+        }
         return from_compute<T>(float_floor_mod(remainder<T>(x, y), y));
     } else {
         return int_floor_mod(a, b);

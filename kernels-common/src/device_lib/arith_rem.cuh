@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device_lib/base.cuh"
+#include "device_lib/math/f32_core.cuh"
 
 namespace isobit::arith {
 
@@ -42,6 +43,24 @@ ISOBIT_FN double float_rem(double x, double y) { return float_rem_steps(x, y, 0x
 ISOBIT_FN float float_rem_step(float x, float y) {
     const float ax = abs(x), ay = abs(y);
     return copysign(fma(-trunc(ax / ay), ay, ax), x);
+}
+
+// Remainders of numbers of at most 11 bits, if the quotient is below 2^20 and y is not an extreme
+// of f32: without a division and without branches, with which floor_mod of f16 took a third longer
+// than moving its elements on an H200. The reciprocal has a relative error below 2^-22, so q is an
+// integer next to the quotient, and r, of either sign, is below 3/4 |y|. It is exact: a multiple of
+// the lesser operand's last place that is below 2^13 of them.
+ISOBIT_FN bool is_narrow_rem(float x, float y) {
+    return abs(x) < abs(y) * 0x1p20f && abs(y) >= 0x1p-125f && abs(y) <= 0x1p125f;
+}
+// The remainder with the sign of `side`, which is x or y.
+ISOBIT_FN float narrow_rem(float x, float y, float side) {
+    const float rough = math::f32::recip_rough(y);
+    const float reciprocal = fma(fma(-y, rough, 1.0f), rough, rough);
+    const float q = fma(x, reciprocal, math::f32::ROUNDER) - math::f32::ROUNDER;
+    const float r = fma(-q, y, x);
+    const float forward = from_bits(to_bits(r) ^ (to_bits(side) & 0x80000000u));
+    return copysign(forward < 0 ? forward + abs(y) : forward, side);
 }
 
 // The quotient `q` of x and y rounded down. Rounding to an integer may have lifted it above the

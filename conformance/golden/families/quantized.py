@@ -30,8 +30,12 @@ FORMATS = {
     "q5_k": (256, 176, [0, 2]),
     "q6_k": (256, 210, [208]),
     "q8_k": (256, 292, []),
+    "iq4_nl": (32, 18, [0]),
+    "iq4_xs": (256, 136, [0]),
+    "tq1_0": (256, 54, [52]),
+    "tq2_0": (256, 66, [64]),
 }
-OF_GGUF = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0"}
+OF_GGUF = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "tq1_0", "tq2_0"}
 
 library = ctypes.CDLL(os.environ["GGML"])
 
@@ -61,7 +65,7 @@ def blocks_of(name, rows):
         return quantize(rows, kind(name))
     size, width, _ = FORMATS[name]
     out = np.zeros((rows.shape[0], rows.shape[1] // size * width), np.uint8)
-    function = getattr(library, f"quantize_row_{name.replace('k', 'K')}_ref")
+    function = getattr(library, f"quantize_row_{name.replace('_k', '_K')}_ref")
     for row, to in zip(np.ascontiguousarray(rows, np.float32), out):
         function(row.ctypes.data_as(ctypes.c_void_p), to.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(row.size))
     return out

@@ -12,6 +12,8 @@ fn scale_bytes(format: GgmlDType) -> &'static [usize] {
         GgmlDType::Q2K => &[81, 83],
         GgmlDType::Q3K => &[109],
         GgmlDType::Q6K => &[209],
+        GgmlDType::TQ1_0 => &[53],
+        GgmlDType::TQ2_0 => &[65],
         GgmlDType::Q8K => &[3],
         GgmlDType::Q4_1 | GgmlDType::Q5_1 | GgmlDType::Q8_1 | GgmlDType::Q4K | GgmlDType::Q5K => &[1, 3],
         _ => &[1],

@@ -21,7 +21,21 @@ fn levels(format: GgmlDType) -> [i32; 2] {
         GgmlDType::Q4_1 | GgmlDType::Q4K => [0, 15],
         GgmlDType::Q5_1 | GgmlDType::Q5K => [0, 31],
         GgmlDType::Q6K => [-32, 31],
+        GgmlDType::IQ4NL | GgmlDType::IQ4XS => [-127, 113],
+        GgmlDType::TQ1_0 | GgmlDType::TQ2_0 => [-1, 1],
         _ => [-127, 127],
+    }
+}
+
+/// The numbers halfway between two levels of iq4_nl and iq4_xs.
+const IQ4_MIDDLES: [f64; 15] =
+    [-115.5, -93.5, -74.0, -57.0, -42.0, -28.5, -16.0, -4.5, 7.0, 19.0, 31.5, 45.5, 61.0, 79.0, 101.0];
+
+/// Returns a number halfway between two levels, for any integer above the lowest level.
+fn middle(format: GgmlDType, level: i32) -> f64 {
+    match format {
+        GgmlDType::IQ4NL | GgmlDType::IQ4XS => IQ4_MIDDLES[level.rem_euclid(15) as usize],
+        _ => f64::from(level) + 0.5,
     }
 }
 
@@ -60,7 +74,7 @@ fn ties(f: Format, format: GgmlDType, bits: &mut Vec<u64>, rng: &mut impl RngCor
             0 => zero - below(rng, 2) as i32,
             _ => lowest + below(rng, (highest - lowest) as u64) as i32,
         };
-        let tie = at(f64::from(level) + 0.5);
+        let tie = at(middle(format, level));
         bits.push(match below(rng, 8) {
             0..3 => tie,
             n => (tie + n - 3).saturating_sub(2),

@@ -54,6 +54,10 @@ macro_rules! for_formats {
             concat!($prefix, "_q5_k"),
             concat!($prefix, "_q6_k"),
             concat!($prefix, "_q8_k"),
+            concat!($prefix, "_iq4_nl"),
+            concat!($prefix, "_iq4_xs"),
+            concat!($prefix, "_tq1_0"),
+            concat!($prefix, "_tq2_0"),
         ]
     };
 }

@@ -75,6 +75,14 @@ formats! {
     /// 8 bits, an f32 scale and the sum of every 16 elements per block of 256; used for
     /// activations.
     Q8K "q8_k" 256 292
+    /// 4-bit indices of levels that are closer together near 0, and an f16 scale per block of 32.
+    IQ4NL "iq4_nl" 32 18
+    /// The same levels in 8 sub-blocks of 32, with 6-bit scales.
+    IQ4XS "iq4_xs" 256 136
+    /// -1, 0 or 1, five in a byte, and an f16 scale per block of 256.
+    TQ1_0 "tq1_0" 256 54
+    /// -1, 0 or 1, four in a byte, and an f16 scale per block of 256.
+    TQ2_0 "tq2_0" 256 66
 }
 
 impl GgmlDType {

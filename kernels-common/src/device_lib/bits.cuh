@@ -37,4 +37,24 @@ ISOBIT_FN u32 permute_bytes(u32 low, u32 high) {
 #endif
 }
 
+// Four bytes of two words: those at the four bytes of `indices`, each 0 to 7.
+ISOBIT_FN u32 look_up_bytes(u32 low, u32 high, u32 indices) {
+#if defined(__CUDA_ARCH__)
+    // The instruction takes digits instead of bytes.
+    const u32 pairs = indices | indices >> 4;
+    u32 result;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(low), "r"(high), "r"(permute_bytes<0x3120>(pairs, 0)));
+    return result;
+#elif defined(__AMDGCN__)
+    return __builtin_amdgcn_perm(high, low, indices);
+#else
+    const u64 both = (u64)high << 32 | low;
+    u32 result = 0;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        result |= (u32)(both >> ((indices >> (8 * i) & 7) * 8) & 255) << (8 * i);
+    return result;
+#endif
+}
+
 } // namespace isobit

@@ -1,11 +1,13 @@
-//! The twelve formats by name.
+//! The formats by name.
 
 use super::k_quants_32::Q4KOrQ5K;
 use super::legacy_quants::LegacyQuant;
 use super::q8::Q8;
 
+pub(super) use super::iq4::{IQ4NL, IQ4XS};
 pub(super) use super::k_quants_16::{Q2K, Q3K, Q6K};
 pub(super) use super::q8::Q8K;
+pub(super) use super::ternary::{TQ1_0, TQ2_0};
 
 pub(super) type Q4_0 = LegacyQuant<16, false>;
 pub(super) type Q4_1 = LegacyQuant<16, true>;

@@ -5,6 +5,7 @@ mod block;
 mod convert;
 mod format;
 mod formats;
+mod iq4;
 mod k_quants_16;
 mod k_quants_32;
 mod legacy_quants;
@@ -15,6 +16,7 @@ mod rounding;
 pub(super) mod rows;
 mod search;
 mod super_blocks;
+mod ternary;
 
 use super::CpuStorage;
 use super::element::Codec;

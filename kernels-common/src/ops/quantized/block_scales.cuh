@@ -21,6 +21,15 @@ struct TeamScales {
     u8 scales[TEAM], mins[TEAM];
 };
 
+// Whether all elements of the block are finite.
+template <u32 TEAM>
+ISOBIT_FN bool is_finite(const TeamScales<TEAM> &team) {
+    bool finite = true;
+    for (u32 i = 0; i < TEAM; i++)
+        finite = finite && team.finite[i] != 0;
+    return finite;
+}
+
 // The scale of a block, the step of its minima, and whether all its bytes are zero.
 struct BlockScales {
     f16 d, dmin;

@@ -73,6 +73,12 @@ pub fn add(modules: &mut Vec<Module>) {
         pack.kernel(key(format, BLOCK_CHAINS), symbol("chains"), "ISOBIT_Q_CHAINS", &[name]);
         match format {
             GgmlDType::Q8K => one("quantize", "ops/quantized/quantize_8k.cu", "ISOBIT_Q_QUANTIZE_8K", QUANTIZE, &[]),
+            GgmlDType::IQ4NL | GgmlDType::IQ4XS => {
+                one("quantize", "ops/quantized/quantize_iq4.cu", "ISOBIT_Q_QUANTIZE_IQ4", QUANTIZE, &[name]);
+            }
+            GgmlDType::TQ1_0 | GgmlDType::TQ2_0 => {
+                one("quantize", "ops/quantized/quantize_ternary.cu", "ISOBIT_Q_QUANTIZE_TERNARY", QUANTIZE, &[name]);
+            }
             _ if format.block_size() == 32 => {
                 one("quantize", "ops/quantized/quantize_32.cu", "ISOBIT_Q_QUANTIZE_32", QUANTIZE, &[name]);
             }

@@ -7,7 +7,7 @@ namespace isobit {
 template <typename F>
 ISOBIT_FN void q_quantize_256(u64 blocks, u32 dtype, const void *from, u8 *to) {
     using Make = KQuantizer<F>;
-    constexpr u32 TEAM = Q_SEGMENT / F::SUB, TEAMS = QK_BLOCK / TEAM, INFINITE = 0x7f800000u, NO_NUMBER = 0x7e00;
+    constexpr u32 TEAM = Q_SEGMENT / F::SUB, TEAMS = QK_BLOCK / TEAM, NO_NUMBER = 0x7e00;
     __shared__ TeamScales<TEAM> teams[TEAMS];
     TeamScales<TEAM> &team = teams[thread_x() / TEAM];
     const u32 j = thread_x() % TEAM;
@@ -18,17 +18,12 @@ ISOBIT_FN void q_quantize_256(u64 blocks, u32 dtype, const void *from, u8 *to) {
     i32 levels[F::SUB];
     if (there)
         values_at(x, from, block * Q_SEGMENT + j * F::SUB, dtype);
-    bool finite = true;
-#pragma unroll
-    for (u32 i = 0; i < F::SUB; i++)
-        finite = finite && to_bits(abs(x[i])) < INFINITE;
     const SubBlockScale found = Make::search(levels, x);
     team.scale[j] = found.scale;
     team.minimum[j] = found.minimum;
-    team.finite[j] = finite ? 1 : 0;
+    team.finite[j] = all_finite(x) ? 1 : 0;
     barrier();
-    for (u32 i = 0; i < TEAM; i++)
-        finite = finite && team.finite[i] != 0;
+    const bool finite = is_finite(team);
 
     i32 scale = 0, minimum = 0;
     BlockScales d;

@@ -18,15 +18,6 @@ struct Levels32 {
     f16 d, minimum;
 };
 
-ISOBIT_FN bool all_finite(const float (&x)[Q_BLOCK]) {
-    constexpr u32 INFINITE = 0x7f800000u;
-    bool finite = true;
-#pragma unroll
-    for (u32 i = 0; i < Q_BLOCK; i++)
-        finite = finite && to_bits(abs(x[i])) < INFINITE;
-    return finite;
-}
-
 // Levels around the middle: the element with the greatest magnitude gets the lowest level.
 ISOBIT_FN Levels32 levels_around(const float (&x)[Q_BLOCK], i32 middle) {
     const float d = top_of(x).value / (float)-middle, inverse = d != 0 ? 1.0f / d : 0.0f;

@@ -6,7 +6,7 @@ namespace isobit {
 
 // The bytes are the scale in f32, the integers, and the sums of 16 integers each.
 ISOBIT_FN void q_quantize_8k(u64 blocks, u32 dtype, const void *from, u8 *to) {
-    constexpr u32 TEAM = 8, TEAMS = QK_BLOCK / TEAM, INFINITE = 0x7f800000u, NO_NUMBER = 0x7fc00000u;
+    constexpr u32 TEAM = 8, TEAMS = QK_BLOCK / TEAM, NO_NUMBER = 0x7fc00000u;
     __shared__ TeamScales<TEAM> teams[TEAMS];
     TeamScales<TEAM> &team = teams[thread_x() / TEAM];
     const u32 j = thread_x() % TEAM;
@@ -16,16 +16,11 @@ ISOBIT_FN void q_quantize_8k(u64 blocks, u32 dtype, const void *from, u8 *to) {
     float x[Q_BLOCK] = {};
     if (there)
         values_at(x, from, block * Q_SEGMENT + j * Q_BLOCK, dtype);
-    bool finite = true;
-#pragma unroll
-    for (u32 i = 0; i < Q_BLOCK; i++)
-        finite = finite && to_bits(abs(x[i])) < INFINITE;
     team.scale[j] = top_of(x).value;
-    team.finite[j] = finite ? 1 : 0;
+    team.finite[j] = all_finite(x) ? 1 : 0;
     barrier();
     const Top top = top_of(team.scale);
-    for (u32 i = 0; i < TEAM; i++)
-        finite = finite && team.finite[i] != 0;
+    const bool finite = is_finite(team);
     if (!there)
         return;
     const bool any = finite && top.magnitude != 0;

@@ -1,5 +1,5 @@
-// Shared code of the quantizers: the element with the greatest magnitude, and roundings to an
-// integer within limits. NaN rounds to 0.
+// Shared code of the quantizers: the element with the greatest magnitude, whether all elements are
+// finite, and roundings to an integer within limits. NaN rounds to 0.
 #pragma once
 
 #include "device_lib/base.cuh"
@@ -27,6 +27,17 @@ ISOBIT_FN Top top_of(const float (&x)[N]) {
     for (u32 i = 0; i < N; i++)
         take_top(top, x[i]);
     return top;
+}
+
+// Whether no element is infinite or NaN.
+template <u32 N>
+ISOBIT_FN bool all_finite(const float (&x)[N]) {
+    constexpr u32 INFINITE = 0x7f800000u;
+    bool finite = true;
+#pragma unroll
+    for (u32 i = 0; i < N; i++)
+        finite = finite && to_bits(abs(x[i])) < INFINITE;
+    return finite;
 }
 
 namespace rounding_detail {

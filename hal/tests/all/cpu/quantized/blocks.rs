@@ -51,6 +51,7 @@ fn little_is_lost() {
         let limit = match format {
             Q2K => 0.0075,
             Q3K => 0.004,
+            TQ1_0 | TQ2_0 => 0.01,
             _ => 0.002,
         };
         assert!(squares.sqrt() / f64::from(n) < limit, "{format}: {}", squares.sqrt() / f64::from(n));
@@ -104,6 +105,8 @@ fn edges_are_defined() {
                 Q2K => 80,
                 Q3K => 108,
                 Q6K => 208,
+                TQ1_0 => 52,
+                TQ2_0 => 64,
                 _ => 0,
             };
             let mut want = vec![0; format.block_bytes()];

@@ -48,9 +48,23 @@ fn integer(format: GgmlDType, block: &[u8], i: usize) -> i32 {
         Q4K => b.nibble(16 + 32 * g + m, half),
         Q5K => b.nibble(48 + 32 * g + m, half) + 16 * (b.byte(16 + m) >> (2 * g + half) & 1),
         Q6K => b.nibble(64 * h + 32 * (quarter % 2) + m, quarter / 2) + 16 * pair(128) - 32,
+        IQ4NL => IQ4[b.nibble(2 + l, p) as usize],
+        IQ4XS => IQ4[b.nibble(8 + 16 * (i / 32) + l, p % 2) as usize],
+        TQ1_0 => {
+            let (byte, digit) = match i {
+                0..160 => (m, i / 32),
+                160..240 => (32 + l, (i - 160) / 16),
+                _ => (48 + i % 4, (i - 240) / 4),
+            };
+            (b.byte(byte) * 3i32.pow(digit as u32) % 256 * 3 / 256) - 1
+        }
+        TQ2_0 => pair(0) - 1,
         other => panic!("no expected value for {other}"),
     }
 }
+
+/// The levels of iq4_nl and iq4_xs.
+const IQ4: [i32; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 /// Returns the number of elements per sub-block.
 fn sub_block(format: GgmlDType) -> usize {
@@ -68,7 +82,13 @@ fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
     let b = Block(block);
     let j = i / sub_block(format);
     match format {
-        Q4_0 | Q5_0 | Q8_0 | Q8_1 => (b.half(0), 0.0),
+        Q4_0 | Q5_0 | Q8_0 | Q8_1 | IQ4NL => (b.half(0), 0.0),
+        TQ1_0 => (b.half(52), 0.0),
+        TQ2_0 => (b.half(64), 0.0),
+        IQ4XS => {
+            let high = b.bit(2, 2 * j) + 2 * b.bit(2, 2 * j + 1);
+            (b.half(0) * f64::from(b.nibble(4 + j / 2, j % 2) + 16 * high - 32), 0.0)
+        }
         Q4_1 | Q5_1 => (b.half(0), b.half(2)),
         Q8K => (f32::from_le_bytes(block[..4].try_into().unwrap()).into(), 0.0),
         Q2K => (b.half(80) * f64::from(b.nibble(j, 0)), -(b.half(82) * f64::from(b.nibble(j, 1)))),
@@ -113,7 +133,9 @@ fn blocks(rng: &mut Rng, format: GgmlDType, n: usize) -> Vec<u8> {
             block[at..at + 2].copy_from_slice(&v.to_le_bytes());
         };
         match format {
-            Q4_0 | Q5_0 | Q8_0 => half(0),
+            Q4_0 | Q5_0 | Q8_0 | IQ4NL | IQ4XS => half(0),
+            TQ1_0 => half(52),
+            TQ2_0 => half(64),
             Q4_1 | Q5_1 | Q8_1 | Q4K | Q5K => [0, 2].map(half).into_iter().collect(),
             Q2K => [80, 82].map(half).into_iter().collect(),
             Q3K => half(108),

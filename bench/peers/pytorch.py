@@ -233,6 +233,9 @@ def drawn(dtype):
     out = torch.empty(64 * MI, device="cuda", dtype=dtype)
     yield "rand_uniform", "64Mi", lambda: out.uniform_()
     yield "rand_normal", "64Mi", lambda: out.normal_()
+    yield "bernoulli", "64Mi", lambda: out.bernoulli_(0.5)
+    x = rand(64 * MI, dtype=dtype)
+    yield "dropout", "64Mi", lambda: torch.native_dropout(x, 0.1, True)
 
 
 def multiplied(dtype):

@@ -22,13 +22,10 @@ with the reason.
 """
 
 import gzip
-import importlib
+import importlib.util
 import json
 import os
 import sys
-
-# NumPy imports the standard module `random` on first use, which families/random.py would hide then.
-import numpy.random  # noqa: F401
 
 import golden_cases
 
@@ -109,9 +106,11 @@ def main():
         import golden_numpy as source
     elif which == "torch":
         import golden_torch as source
-    elif os.path.exists(os.path.join(here, "families", f"{which}.py")):
-        sys.path.insert(0, os.path.join(here, "families"))
-        source = importlib.import_module(which)
+    elif os.path.exists(path := os.path.join(here, "families", f"{which}.py")):
+        # By its path, because a family may have the name of a standard module.
+        spec = importlib.util.spec_from_file_location(f"families.{which}", path)
+        source = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(source)
         golden = Golden(source.VERSION)
         source.make(golden)
         golden.write(os.path.join(here, f"{which}.json.gz"))

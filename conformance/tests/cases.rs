@@ -53,7 +53,7 @@ fn every_layout_kind_is_among_the_cases_of_a_cell() {
             (0..QUICK_CASES).flat_map(|i| generate::case(0, cell, i).layout_kinds().collect::<Vec<_>>()).collect();
         let possible: Vec<LayoutKind> = match cell.operation.name() {
             // Only a destination, which may not contain an element twice.
-            "const_set" | "rand_uniform" | "rand_normal" => {
+            "const_set" | "rand_uniform" | "rand_normal" | "bernoulli" => {
                 LayoutKind::ALL.into_iter().filter(|&k| k != LayoutKind::Broadcast).collect()
             }
             // Two strides, the inner one 1.

@@ -3,9 +3,9 @@
 use crate::graph::Step;
 use crate::sync_fallback::{HostMemory, InOrderEvent, InOrderStream, StepGraph};
 use crate::{
-    BackendStorage, Counters, CpuStorage, DType, DeviceInfo, Error, ErrorKind, Event, Func, Graph, KernelCode, Layout,
-    Op, PinnedBuffer, PoolStats, RandNormal, RandUniform, RandomState, Result, Scalar, Shape, Stream, StreamGuard,
-    Support, WithDType, stream,
+    BackendStorage, Bernoulli, Counters, CpuStorage, DType, DeviceInfo, Error, ErrorKind, Event, Func, Graph,
+    KernelCode, Layout, Op, PinnedBuffer, PoolStats, RandNormal, RandUniform, RandomState, Result, Scalar, Shape,
+    Stream, StreamGuard, Support, WithDType, stream,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -291,6 +291,24 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         draw(self, shape, dtype, |seed, offset| Op::RandNormal(RandNormal::new(mean, std).at(seed, offset)))
     }
 
+    /// Creates a storage of ones, each with probability `p`, and zeros by the next numbers of the
+    /// device's sequence; see [`Bernoulli`]. Dtypes: f16, bf16, f32, f64, u8, u32, i64. Every
+    /// device gives the same elements.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, Shape};
+    /// let never = CpuDevice.bernoulli(&Shape::from(3), DType::U8, 0.0)?;
+    /// let always = CpuDevice.bernoulli(&Shape::from(3), DType::U8, 1.0)?;
+    /// assert_eq!([never.to_vec::<u8>()?, always.to_vec::<u8>()?], [[0; 3], [1; 3]]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`BackendStorage::apply_into`]; `InvalidArgument` if `p` is not from 0 to 1.
+    fn bernoulli(&self, shape: &Shape, dtype: DType, p: f64) -> Result<Self::Storage> {
+        draw(self, shape, dtype, |seed, offset| Op::Bernoulli(Bernoulli::new(p).at(seed, offset)))
+    }
+
     /// Waits until all work enqueued on the device is done.
     ///
     /// # Errors
@@ -526,11 +544,17 @@ fn no_random(device: &impl BackendDevice) -> Error {
 
 /// Creates a storage of the next numbers of a device's sequence.
 fn draw<D: BackendDevice>(device: &D, shape: &Shape, dtype: DType, op: impl Fn(u64, u64) -> Op) -> Result<D::Storage> {
-    let state = device.random_state().ok_or_else(|| no_random(device))?;
     // SAFETY: the operation writes every element of the contiguous layout, or it fails and the
     // storage is dropped without being read.
     let mut storage = unsafe { device.alloc_uninit(shape, dtype)? };
-    let (seed, offset) = state.advance(shape.elem_count() as u64);
+    let (seed, offset) = next_numbers(device, shape)?;
     D::Storage::apply_into(&op(seed, offset), &[], &mut storage, &Layout::contiguous(shape))?;
     Ok(storage)
+}
+
+/// Returns the seed and the position of the next numbers of a device's sequence, one for each
+/// element of a shape, and moves on.
+pub(crate) fn next_numbers(device: &impl BackendDevice, shape: &Shape) -> Result<(u64, u64)> {
+    let state = device.random_state().ok_or_else(|| no_random(device))?;
+    Ok(state.advance(shape.elem_count() as u64))
 }

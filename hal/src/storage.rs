@@ -1,9 +1,10 @@
 //! The storage half of the HAL: all operations on data.
 
 use crate::cpu_storage::through_host;
+use crate::device::next_numbers;
 use crate::{
     Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Flip, Func, GatherNd,
+    ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd,
     GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
     PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool2d, Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll,
     RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d,
@@ -1078,6 +1079,27 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         eps: f64,
     ) -> Result<Self> {
         Self::apply(&Op::SkipLayerNorm { eps }, &[(self, layout), skip, weight, bias, src_bias])
+    }
+
+    /// Sets each element to 0 with probability `p`, and divides the others by `1 - p`; the next
+    /// numbers of the device's sequence choose. [`Op::Dropout`] with a seed and an offset chooses
+    /// the same elements again, and [`Dropout::mask`] gives the mask. Dtypes: f16, bf16, f32, f64.
+    /// [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32; 100])?;
+    /// let y = x.dropout(&Layout::contiguous(100), 0.5)?.to_vec::<f32>()?;
+    /// assert!(y.iter().all(|&v| v == 0.0 || v == 2.0));
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if `p` is not from 0 to 1;
+    /// `UnsupportedOp` if the device does not generate random numbers.
+    fn dropout(&self, layout: &Layout, p: f64) -> Result<Self> {
+        let (seed, offset) = next_numbers(self.device(), layout.shape())?;
+        Self::apply(&Op::Dropout(Dropout::new(p).at(seed, offset)), &[(self, layout)])
     }
 
     /// Applies rotary position embedding. [`RopeForm`] says which elements form a pair,

@@ -1,8 +1,10 @@
-//! Random numbers from the portable generator and from the vendor's library. The bytes are those
-//! written.
+//! Random numbers from the portable generator and from the vendor's library, masks and dropout. The
+//! bytes are those written, and those that dropout reads.
 
 use super::Rows;
-use isobit_hal::{BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Result};
+use isobit_hal::{
+    BackendStorage, Bernoulli, DType, Dropout, Layout, Numerics, Op, RandNormal, RandUniform, Result, Src,
+};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
@@ -20,6 +22,19 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
                     rows.add(&name, dtype, work, n * dtype.size_in_bytes(), call)?;
                 }
             }
+        }
+    }
+    for dtype in [DType::U8, DType::F32, DType::F16, DType::BF16, DType::F64] {
+        if rows.wants("bernoulli", dtype) {
+            let (op, dst) = (Op::Bernoulli(Bernoulli::new(0.5)), &mut rows.bench.output(n, dtype)?);
+            let call = Box::new(|| GpuStorage::apply_into(&op, &[], dst, l));
+            rows.add("bernoulli", dtype, work, n * dtype.size_in_bytes(), call)?;
+        }
+        if dtype.is_float() && rows.wants("dropout", dtype) {
+            let (op, x) = (Op::Dropout(Dropout::new(0.1)), &rows.bench.random(n, dtype)?);
+            let (inputs, dst) = ([Src::Storage(x, l)], &mut rows.bench.output(n, dtype)?);
+            let call = Box::new(|| GpuStorage::apply_into(&op, &inputs, dst, l));
+            rows.add("dropout", dtype, work, 2 * n * dtype.size_in_bytes(), call)?;
         }
     }
     Ok(())

@@ -115,6 +115,35 @@ def params_of(seed, offset, **numbers):
 PLACES = [(0, 0, 40), (299792458, 0, 64), (2**64 - 1, 7, 33), (0x0123456789ABCDEF, 2**34 - 6, 24), (5, 2**64 - 6, 17)]
 
 
+def marks(seed, offset, n, p):
+    """Ones where a word is below p * 2^32, rounded to an integer."""
+    threshold = round(Fraction(p) * 2**32)
+    for i in range(n):
+        number = (offset + i) % 2**64
+        yield int(block(seed, 0, number // 4)[number % 4] < threshold)
+
+
+PROBABILITIES = [0.0, 1.0, 0.5, 0.1, 0.9371, 2.0**-33, 1.0 - 2.0**-33]
+MASKS = {"u8": numpy.uint8, "u32": numpy.uint32, "i64": numpy.int64}
+
+
+def make_marks(golden):
+    for seed, offset, n in PLACES:
+        for p in PROBABILITIES:
+            kept = list(marks(seed, offset, n, p))
+            for dtype, ty in {**TYPES, **MASKS}.items():
+                out = (dtype, [n], numpy.array(kept).astype(ty).tobytes())
+                golden.case("bernoulli", [], out, "bits", params_of(seed, offset, p=p))
+            kept = list(marks(seed, offset, n, 1.0 - p))
+            for dtype, ty in TYPES.items():
+                x = (numpy.arange(n) - 7.3).astype(ty)
+                compute = "f64" if dtype == "f64" else "f32"
+                scale = nearest(Fraction(1.0 / (1.0 - p)), compute) if p < 1.0 else 0
+                y = [nearest(nearest(Fraction(float(v)) * scale, compute), dtype) if k else 0 for v, k in zip(x, kept)]
+                inputs = [(dtype, x.tobytes(), [n], [1], 0)]
+                golden.case("dropout", inputs, (dtype, [n], as_array(y, dtype).tobytes()), "bits", params_of(seed, offset, p=p))
+
+
 def make(golden):
     for counter, key, words in KNOWN:
         assert philox(counter, key) == words, "the published vectors"
@@ -140,3 +169,4 @@ def make(golden):
                 params = params_of(seed, offset, mean=mean, std=std)
                 out = (dtype, [n], as_array(values, dtype).tobytes())
                 golden.case("rand_normal", [], out, {"abs": abs_bytes}, params)
+    make_marks(golden)

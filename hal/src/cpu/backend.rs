@@ -109,6 +109,8 @@ impl BackendStorage for CpuStorage {
             Op::Concat(op) => return index_map::concat(*op, stored, dst, dl),
             Op::RandUniform(op) => random::uniform(op, dst, dl),
             Op::RandNormal(op) => random::normal(op, dst, dl),
+            Op::Bernoulli(op) => random::bernoulli(op, dst, dl),
+            Op::Dropout(op) => random::dropout(op, inputs[0], dst, dl),
             Op::Quantize(format) => quantized::quantize(*format, stored(0), dst, dl),
             Op::Dequantize(format) => quantized::dequantize(*format, stored(0), dst, dl),
             Op::Pack(dtype) => packed::pack(*dtype, stored(0), dst, dl),

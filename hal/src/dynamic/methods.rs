@@ -50,6 +50,7 @@ macro_rules! __device_methods {
                 [unsafe] fn storage_from_raw(ptr: u64, len: usize, dtype: $crate::DType);
                 fn rand_uniform(shape: &$crate::Shape, dtype: $crate::DType, lo: f64, up: f64);
                 fn rand_normal(shape: &$crate::Shape, dtype: $crate::DType, mean: f64, std: f64);
+                fn bernoulli(shape: &$crate::Shape, dtype: $crate::DType, p: f64);
             }
             loads {
                 fn get_or_load_func(name: &str);

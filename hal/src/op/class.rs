@@ -203,6 +203,8 @@ impl Op {
             | Op::UpsampleBilinear2d(_)
             | Op::RandUniform(_)
             | Op::RandNormal(_)
+            | Op::Bernoulli(_)
+            | Op::Dropout(_)
             | Op::Quantize(_)
             | Op::Dequantize(_)
             | Op::QMatmul(_)

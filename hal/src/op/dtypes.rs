@@ -168,6 +168,11 @@ impl Op {
             Op::ScaledDotProductAttention(p) => attention(p, ds),
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => wide_floats(3, ds),
             Op::RandUniform(_) | Op::RandNormal(_) => wide_floats(1, ds),
+            Op::Bernoulli(_) => {
+                let holds = ds.iter().all(|&d| is_condition(d)) || wide_floats(1, ds).holds;
+                DtypeRule::new(1, "a destination of f16, bf16, f32, f64, u8, u32 or i64", holds)
+            }
+            Op::Dropout(_) => wide_floats(2, ds),
             Op::Cmp(_) => {
                 let holds = matches!(ds, [a, b, DType::U8] if a == b);
                 DtypeRule::new(3, "two operands of one dtype and a u8 destination", holds)

@@ -5,11 +5,11 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, Affine, Attention, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Elu, Flip, GatherNd, GgmlDType, Indexing, LeakyRelu, Matmul, MatmulInteger, Op, PackedDType, Pad,
-    PadMode, Pool2d, Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll,
-    RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack,
-    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    Activation, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
+    ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, Indexing, LeakyRelu, Matmul,
+    MatmulInteger, Op, PackedDType, Pad, PadMode, Pool2d, Powf, Predicate, QActivations, QMatmul, RandNormal,
+    RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort,
+    TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -190,7 +190,8 @@ impl Family {
                 Op::Concat(Concat::new(0, 5)),
             ],
             Family::Random => {
-                vec![Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))]
+                let drawn = [Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))];
+                [drawn, [Op::Bernoulli(Bernoulli::new(0.5)), Op::Dropout(Dropout::new(0.5))]].concat()
             }
             Family::Packed => {
                 let all = PackedDType::ALL.iter().copied();
@@ -256,7 +257,7 @@ impl Op {
             Op::AvgPool2d(_) | Op::MaxPool2d(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
-            Op::RandUniform(_) | Op::RandNormal(_) => Family::Random,
+            Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) | Op::Dropout(_) => Family::Random,
             Op::Pack(_) | Op::Unpack(_) => Family::Packed,
             Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => Family::Quantized,
         }

@@ -30,7 +30,7 @@ pub use packed_dtype::{PackedDType, Unpack};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use product::MatmulInteger;
 pub use quantized::{GgmlDType, QActivations, QMatmul};
-pub use random::{RandNormal, RandUniform};
+pub use random::{Bernoulli, Dropout, RandNormal, RandUniform};
 pub use scan::Scan;
 pub use sort::{Sort, TopK};
 pub use window::{Pool2d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
@@ -511,6 +511,10 @@ pub enum Op {
     RandUniform(RandUniform),
     /// See [`RandNormal`]. f16, bf16, f32 and f64. Dtypes: `[dst]`.
     RandNormal(RandNormal),
+    /// See [`Bernoulli`]. f16, bf16, f32, f64, u8, u32 and i64. Dtypes: `[dst]`.
+    Bernoulli(Bernoulli),
+    /// See [`Dropout`]. f16, bf16, f32 and f64. Dtypes: `[src, dst]`, equal.
+    Dropout(Dropout),
     /// Packs each row of `[.., k]`, as many elements a byte as fit; see [`PackedDType`]. f32, f16,
     /// bf16, f64, u8, i8 and i32. Dtypes: `[src, dst]`, dst u8.
     Pack(PackedDType),
@@ -642,6 +646,8 @@ impl Op {
             Op::Concat(_) => "concat",
             Op::RandUniform(_) => "rand_uniform",
             Op::RandNormal(_) => "rand_normal",
+            Op::Bernoulli(_) => "bernoulli",
+            Op::Dropout(_) => "dropout",
             Op::Pack(dtype) => PACK[dtype.index()],
             Op::Unpack(op) => UNPACK[op.dtype.index()],
             Op::Quantize(f) => QUANTIZE[f.index()],
@@ -700,7 +706,8 @@ impl Op {
             | Op::WhereCond
             | Op::Clamp(_)
             | Op::Triangle(_)
-            | Op::AddActivation(_) => true,
+            | Op::AddActivation(_)
+            | Op::Dropout(_) => true,
             _ => self.scatter_op().is_some() && input == 0,
         }
     }

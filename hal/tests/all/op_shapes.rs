@@ -255,6 +255,11 @@ fn calls_whose_inputs_do_not_say_their_result_say_so() {
     assert!(error.message().contains("a storage of its own"), "{error}");
     let error = CpuStorage::apply_into(&Op::RandUniform(RandUniform::new(1.0, 0.0)), &[], &mut dst, &l).unwrap_err();
     assert_eq!((error.kind(), error.op()), (ErrorKind::InvalidArgument, Some("rand_uniform")));
+    for p in [-1e-9, 1.0000001, f64::NAN, f64::INFINITY] {
+        let error = CpuStorage::apply_into(&Op::Bernoulli(Bernoulli::new(p)), &[], &mut dst, &l).unwrap_err();
+        assert_eq!((error.kind(), error.op()), (ErrorKind::InvalidArgument, Some("bernoulli")));
+        refused(Op::Dropout(Dropout::new(p)), &[&[2, 3]], ErrorKind::InvalidArgument, "from 0 to 1");
+    }
 }
 
 #[test]

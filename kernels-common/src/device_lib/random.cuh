@@ -94,6 +94,8 @@ struct RandomBlock<double> {
 // may have.
 template <typename C>
 struct Uniform {
+    using Block = RandomBlock<C>;
+    using Number = C;
     C lo, up, first, last;
 
     // For u in [0, 1). Uses two separate products, because the difference of the ends may overflow.
@@ -113,6 +115,8 @@ struct Uniform {
 // Normal numbers with a mean and a standard deviation.
 template <typename C>
 struct Normal {
+    using Block = RandomBlock<C>;
+    using Number = C;
     C mean, deviation;
 
     ISOBIT_METHOD void numbers(const RandomBlock<C> &block, C *to) const {
@@ -122,6 +126,20 @@ struct Normal {
 #pragma unroll
         for (int i = 0; i < RandomBlock<C>::NUMBERS; i++)
             to[i] = fma(to[i], deviation, mean);
+    }
+};
+
+// The bits of a 1 for each word below a threshold of up to 2^32, else 0.
+template <typename T>
+struct Marks {
+    using Block = RandomBlock<float>;
+    using Number = T;
+    u64 threshold, one;
+
+    ISOBIT_METHOD void numbers(const Block &block, T *to) const {
+#pragma unroll
+        for (int i = 0; i < Block::NUMBERS; i++)
+            to[i] = block.words.word[i] < threshold ? (T)one : (T)0;
     }
 };
 

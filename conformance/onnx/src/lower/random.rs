@@ -5,7 +5,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::Lowered;
 use crate::tensor::Tensor;
-use isobit::{CmpOp, DType, Op, RandNormal, RandUniform};
+use isobit::{CmpOp, DType, Dropout, Op, RandNormal, RandUniform};
 
 pub(super) const TABLE: Table = &[
     ("Bernoulli", Rule::Code(bernoulli)),
@@ -38,10 +38,12 @@ fn dropout(call: &Call<'_>) -> Outputs {
     if !is_training || ratio == 0.0 {
         return Ok(vec![x.clone(), ops.fill(DType::U8, x.dims(), 1.0)?.as_bool(true)]);
     }
-    let drawn = uniform(ops, seed(call), x.dtype(), x.dims(), (0.0, 1.0))?;
-    let kept = ops.compare_with(CmpOp::Ge, &drawn, ratio)?;
-    let scaled = ops.affine(x, 1.0 / (1.0 - ratio), 0.0)?;
-    Ok(vec![ops.select(&kept, &scaled, &ops.scalar(x.dtype(), 0.0)?)?, kept])
+    let op = Dropout::new(ratio).at(seed(call), 0);
+    let mut outputs = vec![ops.apply(&Op::Dropout(op), &[x])?];
+    if call.wants(1) {
+        outputs.push(ops.draw(&Op::Bernoulli(op.mask()), DType::U8, x.dims())?.as_bool(true));
+    }
+    Ok(outputs)
 }
 
 fn uniform_like(call: &Call<'_>) -> Outputs {

@@ -4,14 +4,14 @@
 
 mod statistics;
 
-use super::{Family, Named, VendorCall};
+use super::{Family, Named, VendorCall, layouts};
 use crate::case::Params;
 use crate::cells::Cell;
 use crate::compare::Comparison;
 use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape};
 use crate::hard;
 use crate::schema::Class;
-use isobit_hal::{DType, Op, RandNormal, RandUniform};
+use isobit_hal::{Bernoulli, DType, Dropout, Op, RandNormal, RandUniform};
 
 pub(super) struct RandomFamily;
 
@@ -55,6 +55,28 @@ fn normal(draw: &mut Draw) -> [f64; 2] {
     draw.one_of(&[[0.0, 1.0], [0.0, 1.0], [mean, std], [mean, std], [mean, 0.0], [0.0, 3e4], [1.0, 1e-9], [0.0, 1e-40]])
 }
 
+/// Probabilities: all, none, and those next to them; products with 2^32 that lie between integers.
+fn probability(draw: &mut Draw) -> f64 {
+    let step = 2f64.powi(-32);
+    let (p, word) = (f64::from(draw.pick(0.0..1.0f32)), f64::from(draw.pick(0..u32::MAX)));
+    draw.one_of(&[
+        0.0,
+        1.0,
+        0.5,
+        0.1,
+        0.9,
+        p,
+        p,
+        (word + 0.5) * step,
+        step,
+        0.5 * step,
+        0.75 * step,
+        1.0 - step,
+        1.0 - 0.25 * step,
+        5e-324,
+    ])
+}
+
 impl Family for RandomFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         let (seed, offset) = (whole(params, "seed"), whole(params, "offset"));
@@ -62,13 +84,18 @@ impl Family for RandomFamily {
             Op::RandUniform(_) => {
                 Op::RandUniform(RandUniform::new(params.number("lo"), params.number("up")).at(seed, offset))
             }
+            Op::Bernoulli(_) => Op::Bernoulli(Bernoulli::new(params.number("p")).at(seed, offset)),
+            Op::Dropout(_) => Op::Dropout(Dropout::new(params.number("p")).at(seed, offset)),
             _ => Op::RandNormal(RandNormal::new(params.number("mean"), params.number("std")).at(seed, offset)),
         }
     }
 
-    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        let dims = shape::draw(draw, layout::min_rank(plan.dst), shape::budget);
-        let params = match cell.operation.op() {
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
+        let op = cell.operation.op();
+        let of_input = if op.inputs() == 0 { 0 } else { layout::min_rank(plan.input) };
+        let dims = shape::draw(draw, layout::min_rank(plan.dst).max(of_input), shape::budget);
+        let params = match op {
+            Op::Bernoulli(_) | Op::Dropout(_) => Named::default().with("p", &[probability(draw)]),
             Op::RandUniform(_) => {
                 let [lo, up] = interval(draw);
                 Named::default().with("lo", &[lo]).with("up", &[up])
@@ -95,8 +122,11 @@ impl Family for RandomFamily {
             u64::MAX - 6,
         ]);
         let params = params.with("seed", &halves(seed)).with("offset", &halves(offset));
-        let dst = layout::draw(draw, &dims, plan.dst, plan.combine, false);
-        (dims, Some(Params::Named(params)), vec![Some(dst)])
+        let mut layouts = layouts(draw, plan, &vec![dims.clone(); op.inputs()], &dims);
+        if op.takes_dst(0) && index % 8 == 5 {
+            layouts[0] = None;
+        }
+        (dims, Some(Params::Named(params)), layouts)
     }
 
     /// The positions of normal numbers at which the most roundings matter.

@@ -1,16 +1,19 @@
 //! Random numbers: element `i` is number `offset + i` of a seed's sequence, whatever the layout.
 //! `docs/numerics/random.md` gives the recipe.
 
+mod marks;
 mod normal;
 mod philox;
 mod uniform;
 
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
-use super::walk::{Walk, zeroed};
+use super::walk::{Walk, dispatch_size, zeroed};
 use super::{CpuStorage, compute::Compute};
 use crate::*;
+use bytemuck::Zeroable;
 use half::{bf16, f16};
+use marks::{Keep, Marks};
 use normal::Normal;
 use philox::{LANES, Words};
 use uniform::Uniform;
@@ -35,39 +38,45 @@ trait Real: Compute {
 }
 
 /// The distribution into which the generator's words are transformed.
-trait Distribution<C>: Copy + Sync {
+trait Distribution: Copy + Sync {
+    type Number: bytemuck::Pod;
+    /// Numbers per block of the generator.
+    const PER_BLOCK: u64;
+    /// The stream within a seed.
+    const STREAM: u32;
+
     /// Writes the numbers of one block, for one lane.
-    fn numbers(self, words: &Words, lane: usize, out: &mut [C]);
+    fn numbers(self, words: &Words, lane: usize, out: &mut [Self::Number]);
 }
 
 /// A loop that draws numbers into a slice, from number `first` on.
-struct Draw<'a, C, D> {
+struct Draw<'a, D: Distribution> {
     seed: u64,
     first: u64,
     distribution: D,
-    out: &'a mut [C],
+    out: &'a mut [D::Number],
 }
 
-impl<C: Real, D: Distribution<C>> Kernel for Draw<'_, C, D> {
+impl<D: Distribution> Kernel for Draw<'_, D> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let per_block = C::PER_BLOCK as usize;
+        let per_block = D::PER_BLOCK as usize;
         let group = per_block * LANES;
         // The group that holds the first number may begin before it.
         let mut skip = (self.first % group as u64) as usize;
-        let mut block = (self.first - skip as u64) / C::PER_BLOCK;
-        let (mut numbers, mut done) = ([C::ZERO; 4 * LANES], 0);
+        let mut block = (self.first - skip as u64) / D::PER_BLOCK;
+        let (mut numbers, mut done) = ([D::Number::zeroed(); 4 * LANES], 0);
         while done < self.out.len() {
-            let words = philox::blocks(self.seed, C::STREAM, block);
+            let words = philox::blocks(self.seed, D::STREAM, block);
             for (lane, numbers) in numbers[..group].chunks_exact_mut(per_block).enumerate() {
                 self.distribution.numbers(&words, lane, numbers);
             }
             let n = (group - skip).min(self.out.len() - done);
             self.out[done..done + n].copy_from_slice(&numbers[skip..skip + n]);
             // Numbers are counted modulo 2^64, so blocks are counted modulo 2^64 / PER_BLOCK.
-            block = block.wrapping_add(LANES as u64) & (u64::MAX / C::PER_BLOCK);
+            block = block.wrapping_add(LANES as u64) & (u64::MAX / D::PER_BLOCK);
             (skip, done) = (0, done + n);
         }
     }
@@ -76,12 +85,10 @@ impl<C: Real, D: Distribution<C>> Kernel for Draw<'_, C, D> {
 fn draw<T: Element>(
     seed: u64,
     offset: u64,
-    distribution: impl Distribution<T::Compute>,
+    distribution: impl Distribution<Number = T::Compute>,
     dst: &mut CpuStorage,
     layout: &Layout,
-) where
-    T::Compute: Real,
-{
+) {
     Walk::new([], dst, layout).run(&|blocks| {
         let (mut elements, mut numbers) = (zeroed::<T>(), zeroed::<T::Compute>());
         for block in blocks {
@@ -126,4 +133,45 @@ pub(super) fn uniform(op: &RandUniform, dst: &mut CpuStorage, dl: &Layout) {
 
 pub(super) fn normal(op: &RandNormal, dst: &mut CpuStorage, dl: &Layout) {
     of_dtype!(dst.dtype(), T => draw::<T>(op.seed, op.offset, Normal::new(op.mean, op.std), dst, dl));
+}
+
+/// The bits of a 1 are written whatever their dtype.
+pub(super) fn bernoulli(op: &Bernoulli, dst: &mut CpuStorage, dl: &Layout) {
+    let one = Scalar::from_f64(dst.dtype(), 1.0).to_bits();
+    let (seed, threshold) = (op.seed, op.threshold());
+    dispatch_size!(dst.dtype(), T => {
+        let distribution = Marks { threshold, one: one as T };
+        Walk::new([], dst, dl).run(&|blocks| {
+            let mut marks = zeroed::<T>();
+            for block in blocks {
+                let first = op.offset.wrapping_add(block.start() as u64);
+                block.target(&mut marks, |out| vectorised(Draw { seed, first, distribution, out }));
+            }
+        });
+    });
+}
+
+pub(super) fn dropout(op: &Dropout, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dl: &Layout) {
+    of_dtype!(dst.dtype(), T => keep_some::<T>(op, src, dst, dl));
+}
+
+fn keep_some<T: Element>(op: &Dropout, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dl: &Layout)
+where
+    T::Compute: Real,
+{
+    let (seed, threshold, scale) = (op.seed, op.mask().threshold(), T::Compute::from_parameter(op.scale()));
+    Walk::new([src], dst, dl).run(&|blocks| {
+        let [mut elements, mut results] = [zeroed::<T>(); 2];
+        let [mut wide, mut rounded] = [zeroed::<T::Compute>(); 2];
+        let mut marks = zeroed::<u32>();
+        for block in blocks {
+            let marks = &mut marks[..block.len()];
+            let first = op.offset.wrapping_add(block.start() as u64);
+            vectorised(Draw { seed, first, distribution: Marks { threshold, one: 1 }, out: marks });
+            let x = T::load(block.source(0, &mut elements), &mut wide);
+            block.target(&mut results, |out| {
+                T::store(out, &mut rounded, |out| vectorised(Keep { marks, x, scale, out }));
+            });
+        }
+    });
 }

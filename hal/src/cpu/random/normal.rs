@@ -18,7 +18,11 @@ impl<C: Real> Normal<C> {
     }
 }
 
-impl<C: Real> Distribution<C> for Normal<C> {
+impl<C: Real> Distribution for Normal<C> {
+    type Number = C;
+    const PER_BLOCK: u64 = C::PER_BLOCK;
+    const STREAM: u32 = C::STREAM;
+
     #[inline(always)]
     fn numbers(self, words: &Words, lane: usize, out: &mut [C]) {
         for (i, pair) in out.chunks_exact_mut(2).enumerate() {

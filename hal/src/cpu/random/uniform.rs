@@ -19,7 +19,11 @@ impl<C: Real> Uniform<C> {
     }
 }
 
-impl<C: Real> Distribution<C> for Uniform<C> {
+impl<C: Real> Distribution for Uniform<C> {
+    type Number = C;
+    const PER_BLOCK: u64 = C::PER_BLOCK;
+    const STREAM: u32 = C::STREAM;
+
     #[inline(always)]
     fn numbers(self, words: &Words, lane: usize, out: &mut [C]) {
         for (i, x) in out.iter_mut().enumerate() {

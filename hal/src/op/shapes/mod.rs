@@ -111,6 +111,13 @@ fn rope(op: &Op, form: super::RopeForm, x: &Shape, cos: &Shape, sin: &Shape) -> 
     Ok(x.clone())
 }
 
+fn probability(op: &Op, p: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&p) {
+        return Ok(());
+    }
+    Err(invalid(format!("{op} with a probability of {p}: it must be from 0 to 1")))
+}
+
 impl Op {
     /// Returns the shape of the result for inputs of the given shapes; `None` if the call itself
     /// determines the shape (fills, random numbers).
@@ -139,6 +146,8 @@ impl Op {
                 }
                 return Ok(None);
             }
+            (Op::Bernoulli(op), _) => return probability(self, op.p).map(|()| None),
+            (Op::Dropout(op), [src]) => probability(self, op.p).map(|()| (*src).clone())?,
             (Op::Reduce(op), [src]) => reduce(op, src)?,
             (Op::Matmul(_), [lhs, rhs]) => matmul(self, lhs, rhs)?,
             (Op::MatmulInteger(p), [lhs, rhs, zeros @ ..]) => matmul_integer(self, p, lhs, rhs, zeros)?,
@@ -227,9 +236,8 @@ impl Op {
     /// determines the dtype (fills, random numbers, casts, unpacking, dequantization).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
-            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast(_) | Op::Unpack(_) | Op::Dequantize(_) => {
-                None
-            }
+            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) => None,
+            Op::Cast(_) | Op::Unpack(_) | Op::Dequantize(_) => None,
             Op::Cmp(_) | Op::Predicate(_) | Op::Pack(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::CountNonzero | Op::Nonzero { .. } => Some(DType::U32),

@@ -143,6 +143,65 @@ fn an_element_is_a_function_of_seed_and_place() {
     assert!(long.iter().all(|x| short.iter().all(|y| (x - f64::from(*y)).abs() > 1e-7)));
 }
 
+fn bernoulli(p: f64, seed: u64, offset: u64) -> Op {
+    Op::Bernoulli(Bernoulli::new(p).at(seed, offset))
+}
+
+#[test]
+fn a_mark_is_a_word_below_the_threshold() {
+    let step = 2f64.powi(-32);
+    let ties = [(0.5, 0), (1.5, 2), (2.5, 2), (0.500_001, 1)];
+    for (words, threshold) in ties {
+        assert_eq!(Bernoulli::new(words * step).threshold(), threshold);
+    }
+    assert_eq!([5e-324, 1.0 - 2f64.powi(-53)].map(|p| Bernoulli::new(p).threshold()), [0, 1 << 32]);
+    for (seed, offset) in PLACES {
+        for p in [0.0, 0.1, 0.5, 0.875, 1.0] {
+            let bytes: Vec<u8> = draw(&bernoulli(p, seed, offset), 1500);
+            let of = |i: usize| f64::from(word(seed, offset.wrapping_add(i as u64))) < (p / step).round();
+            assert!((0..1500).all(|i| (bytes[i] == 1) == of(i) && bytes[i] <= 1), "{p}");
+            // Every dtype has the same ones.
+            let [longs, wide] = [draw::<i64>, |op: &Op, n| draw::<f64>(op, n).into_iter().map(|x| x as i64).collect()]
+                .map(|draw| draw(&bernoulli(p, seed, offset), 1500));
+            let halves: Vec<f16> = draw(&bernoulli(p, seed, offset), 1500);
+            for i in 0..1500 {
+                let one = i64::from(bytes[i]);
+                assert_eq!((longs[i], wide[i], halves[i].to_f32() as i64), (one, one, one));
+            }
+        }
+        // A probability of few bits agrees with uniform numbers.
+        let (marks, units): (Vec<f32>, Vec<f32>) =
+            (draw(&bernoulli(0.625, seed, offset), 999), draw(&uniform(0.0, 1.0, seed, offset), 999));
+        assert!((0..999).all(|i| (marks[i] == 1.0) == (units[i] < 0.625)));
+    }
+    let n = 1 << 20;
+    let ones = draw::<u8>(&bernoulli(0.3, 299_792_458, 0), n).into_iter().map(f64::from).sum::<f64>();
+    assert!((ones - 0.3 * n as f64).abs() < 6.0 * (0.21 * n as f64).sqrt(), "{ones}");
+}
+
+#[test]
+fn dropout_scales_what_its_mask_keeps() {
+    let dropped = |x: &[f32], op: Dropout| -> Vec<f32> {
+        let storage = CpuStorage::F32(x.to_vec());
+        vec(&CpuStorage::apply(&Op::Dropout(op), &[(&storage, &Layout::contiguous(x.len()))]).unwrap())
+    };
+    let x: Vec<f32> = (0..3000).map(|i| i as f32 - 1500.25).collect();
+    for (seed, offset) in PLACES {
+        let op = Dropout::new(0.3).at(seed, offset);
+        let mask: Vec<u8> = draw(&Op::Bernoulli(op.mask()), x.len());
+        let scale = (1.0 / (1.0 - 0.3)) as f32;
+        let want: Vec<f32> = x.iter().zip(&mask).map(|(x, &m)| if m == 1 { x * scale } else { 0.0 }).collect();
+        assert_eq!(dropped(&x, op), want);
+        let mut inside = CpuStorage::F32(x.clone());
+        let l = Layout::contiguous(x.len());
+        CpuStorage::apply_into(&Op::Dropout(op), &[Src::InPlace], &mut inside, &l).unwrap();
+        assert_eq!(vec::<f32>(&inside), want);
+    }
+    assert_eq!(dropped(&x, Dropout::new(0.0)), x);
+    let odd = [f32::NAN, f32::INFINITY, -1.0, -0.0];
+    assert!(dropped(&odd, Dropout::new(1.0)).iter().all(|y| y.to_bits() == 0), "dropped elements are +0");
+}
+
 fn in_interval<T: WithDType + Into<f64>>(lo: f64, up: f64) {
     let ends = RandUniform::new(lo, up).ends(T::DTYPE);
     let numbers: Vec<f64> = draw::<T>(&uniform(lo, up, 3, 0), 20_000).into_iter().map(Into::into).collect();
@@ -251,6 +310,11 @@ fn a_device_goes_on_in_its_sequence() {
     assert_eq!((&first[..], &second[..]), (&all[..6], &all[8..]));
     let normals = vec::<f64>(&CpuDevice.rand_normal(&3.into(), DType::F64, 1.0, 2.0).unwrap());
     assert_eq!(normals, draw::<f64>(&normal(1.0, 2.0, 1234, 12), 3));
+    let marks = vec::<u8>(&CpuDevice.bernoulli(&5.into(), DType::U8, 0.5).unwrap());
+    assert_eq!(marks, draw::<u8>(&bernoulli(0.5, 1234, 16), 5));
+    let ones = CpuStorage::F32(vec![1.0; 9]);
+    let kept = vec::<f32>(&ones.dropout(&Layout::contiguous(9), 0.5).unwrap());
+    assert_eq!(kept, draw::<f32>(&bernoulli(0.5, 1234, 24), 9).iter().map(|m| 2.0 * m).collect::<Vec<_>>());
     CpuDevice.set_seed(1234).unwrap();
     assert_eq!(next(6), first, "setting the seed restarts the sequence");
     assert!(CpuDevice.rand_uniform(&3.into(), DType::F32, 1.0, 0.0).is_err());

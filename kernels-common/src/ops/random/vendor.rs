@@ -50,5 +50,5 @@ pub(super) fn draw<R: GpuRuntime>(whole: &Op, dst: &mut GpuStorage<R>, layout: &
     let src = [Src::Storage(&numbers, &straight)];
     let interval = if dtype == DType::F64 { f64::interval(op, dtype) } else { f32::interval(op, dtype) };
     let kernels = || Kernels::new(kernel(BETWEEN, dtype, Key::CONTIGUOUS), 2);
-    run(kernels, &src, dst, layout, &[interval.arg()]).map(|()| true)
+    run(kernels, &src, dst, layout, &interval.args()).map(|()| true)
 }

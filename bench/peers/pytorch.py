@@ -225,6 +225,14 @@ def windows(dtype):
     small = rand(32, 128, 56, 56, dtype=dtype)
     yield "avg_pool2d", "32x128x112x112 2x2", lambda: F.avg_pool2d(x, 2)
     yield "max_pool2d", "32x128x112x112 2x2", lambda: F.max_pool2d(x, 2)
+    yield "max_pool2d_k3s2p1", "32x128x112x112 3x3", lambda: F.max_pool2d(x, 3, 2, 1)
+    # Values and positions: PyTorch has no call for the positions alone.
+    yield "argmax_pool2d_k3s2p1", "32x128x112x112 3x3", lambda: F.max_pool2d(x, 3, 2, 1, return_indices=True)
+    yield "max_pool2d_k3d2", "32x128x112x112 3x3", lambda: F.max_pool2d(x, 3, 2, dilation=2)
+    sound, video = rand(32, 512, 4096, dtype=dtype), rand(8, 64, 16, 112, 112, dtype=dtype)
+    yield "max_pool1d_k3s2p1", "32x512x4096 3", lambda: F.max_pool1d(sound, 3, 2, 1)
+    yield "avg_pool3d_k3s2p1", "8x64x16x112x112 3x3x3", lambda: F.avg_pool3d(video, 3, 2, 1)
+    yield "max_pool3d_k3s2p1", "8x64x16x112x112 3x3x3", lambda: F.max_pool3d(video, 3, 2, 1)
     yield "upsample_nearest2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="nearest")
     yield "upsample_bilinear2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="bilinear")
 

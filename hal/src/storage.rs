@@ -6,9 +6,9 @@ use crate::{
     Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd,
     GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
-    PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool2d, Powf, Predicate, QMatmul, Reduce, Repeat, Result, Roll,
-    RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d,
-    UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce,
+    Repeat, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp,
+    Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1532,6 +1532,15 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose2d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
+    /// Averages windows along the last dimension; see [`Pool1d`]. Dtypes and class are those of
+    /// [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    fn avg_pool1d(&self, layout: &Layout, op: Pool1d) -> Result<Self> {
+        Self::apply(&Op::AvgPool1d(op), &[(self, layout)])
+    }
+
     /// Averages windows; see [`Pool2d`]. Dtypes: floats. [Class](crate::Class): defined.
     ///
     /// ```rust
@@ -1550,12 +1559,75 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::AvgPool2d(op), &[(self, layout)])
     }
 
+    /// Averages windows over the last three dimensions; see [`Pool3d`]. Dtypes and class are those
+    /// of [`avg_pool2d`](Self::avg_pool2d).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool3d};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])?;
+    /// let volume = Layout::contiguous((1, 1, 2, 2, 2));
+    /// let y = x.avg_pool3d(&volume, Pool3d::new([2, 2, 2]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [4.5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    fn avg_pool3d(&self, layout: &Layout, op: Pool3d) -> Result<Self> {
+        Self::apply(&Op::AvgPool3d(op), &[(self, layout)])
+    }
+
+    /// Returns the maxima of windows along the last dimension; see [`Pool1d`]. Dtypes and class are
+    /// those of [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    fn max_pool1d(&self, layout: &Layout, op: Pool1d) -> Result<Self> {
+        Self::apply(&Op::MaxPool1d(op), &[(self, layout)])
+    }
+
     /// Returns the maxima of windows; see [`Pool2d`]. Dtypes: all. [Class](crate::Class): exact.
     ///
     /// # Errors
     /// As [`avg_pool2d`](Self::avg_pool2d).
     fn max_pool2d(&self, layout: &Layout, op: Pool2d) -> Result<Self> {
         Self::apply(&Op::MaxPool2d(op), &[(self, layout)])
+    }
+
+    /// Returns the maxima of windows over the last three dimensions; see [`Pool3d`]. Dtypes and
+    /// class are those of [`max_pool2d`](Self::max_pool2d).
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    fn max_pool3d(&self, layout: &Layout, op: Pool3d) -> Result<Self> {
+        Self::apply(&Op::MaxPool3d(op), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of windows along the last dimension; see [`Pool1d`].
+    /// Dtypes and class are those of [`argmax_pool2d`](Self::argmax_pool2d).
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    fn argmax_pool1d(&self, layout: &Layout, op: Pool1d) -> Result<Self> {
+        Self::apply(&Op::ArgMaxPool1d(op), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of windows in their planes, in row-major order; see
+    /// [`Op::ArgMaxPool2d`]. Dtypes: all. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    fn argmax_pool2d(&self, layout: &Layout, op: Pool2d) -> Result<Self> {
+        Self::apply(&Op::ArgMaxPool2d(op), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of windows in their volumes; see [`Pool3d`]. Dtypes
+    /// and class are those of [`argmax_pool2d`](Self::argmax_pool2d).
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d).
+    fn argmax_pool3d(&self, layout: &Layout, op: Pool3d) -> Result<Self> {
+        Self::apply(&Op::ArgMaxPool3d(op), &[(self, layout)])
     }
 
     /// Upsamples to the nearest neighbour along the last dimension; see [`UpsampleNearest1d`].

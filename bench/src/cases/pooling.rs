@@ -1,24 +1,39 @@
 //! Pooling.
 
 use super::Rows;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Pool2d, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Pool1d, Pool2d, Pool3d, Result, Shape, Src};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
 /// Measures the rows.
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
-    let [n, c, h, w] = [32, 128, 112, 112];
+    let plane: Shape = [32, 128, 112, 112].into();
     let (twos, threes) = (Pool2d::new([2, 2]), Pool2d::new([3, 3]).with_stride([2, 2]).with_padding([1, 1]));
+    let line = Pool1d::new([3]).with_stride([2]).with_padding([1]);
+    let volume = Pool3d::new([3; 3]).with_stride([2; 3]).with_padding([1; 3]);
+    let (sound, video): (Shape, Shape) = ([32, 512, 4096].into(), [8, 64, 16, 112, 112].into());
     for dtype in [DType::F32, DType::F16, DType::BF16] {
-        for (name, op, work) in [
-            ("avg_pool2d", Op::AvgPool2d(twos), "32x128x112x112 2x2"),
-            ("max_pool2d", Op::MaxPool2d(twos), "32x128x112x112 2x2"),
-            ("max_pool2d_k3s2p1", Op::MaxPool2d(threes), "32x128x112x112 3x3"),
+        for (name, op, shape, work) in [
+            ("avg_pool2d", Op::AvgPool2d(twos), &plane, "32x128x112x112 2x2"),
+            ("max_pool2d", Op::MaxPool2d(twos), &plane, "32x128x112x112 2x2"),
+            ("max_pool2d_k3s2p1", Op::MaxPool2d(threes), &plane, "32x128x112x112 3x3"),
+            (
+                "max_pool2d_k3d2",
+                Op::MaxPool2d(Pool2d::new([3, 3]).with_stride([2, 2]).with_dilation([2, 2])),
+                &plane,
+                "32x128x112x112 3x3",
+            ),
+            ("argmax_pool2d_k3s2p1", Op::ArgMaxPool2d(threes), &plane, "32x128x112x112 3x3"),
+            ("max_pool1d_k3s2p1", Op::MaxPool1d(line), &sound, "32x512x4096 3"),
+            ("avg_pool3d_k3s2p1", Op::AvgPool3d(volume), &video, "8x64x16x112x112 3x3x3"),
+            ("max_pool3d_k3s2p1", Op::MaxPool3d(volume), &video, "8x64x16x112x112 3x3x3"),
         ] {
             if rows.wants(name, dtype) {
-                let (from, to) = (&Layout::contiguous([n, c, h, w]), &Layout::contiguous([n, c, h / 2, w / 2]));
+                let result = op.result_shape(&[shape])?.expect("the input determines the shape");
+                let (from, to) = (&Layout::contiguous(shape.clone()), &Layout::contiguous(result));
+                let found = op.result_dtype(&[dtype]).expect("the input determines the dtype");
                 let src = &rows.bench.random(from.elem_count(), dtype)?;
-                let dst = &mut rows.bench.output(to.elem_count(), dtype)?;
-                let bytes = (from.elem_count() + to.elem_count()) * dtype.size_in_bytes();
+                let dst = &mut rows.bench.output(to.elem_count(), found)?;
+                let bytes = from.elem_count() * dtype.size_in_bytes() + to.elem_count() * found.size_in_bytes();
                 let call = Box::new(|| GpuStorage::apply_into(&op, &[Src::Storage(src, from)], dst, to));
                 rows.add(name, dtype, work, bytes, call)?;
             }

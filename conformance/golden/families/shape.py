@@ -86,6 +86,44 @@ def pool(golden, rng):
         golden.case("max_pool2d", [operand(x, dtype)], result(rounded(y, dtype), dtype), "bits", named(kernel=[2, 2], stride=[2, 2], padding=[0, 0]))
 
 
+# Shape, kernel, stride, padding and dilation. PyTorch's averages have no dilation.
+POOLS = [
+    ([2, 2, 11], [3], [2], [1], [1]),
+    ([1, 3, 10], [4], [3], [2], [1]),
+    ([1, 2, 12], [3], [4], [1], [3]),
+    ([1, 2, 7, 6], [3, 2], [2, 5], [1, 0], [2, 1]),
+    ([1, 2, 9, 8], [3, 3], [2, 2], [1, 1], [1, 1]),
+    ([1, 1, 8, 6], [3, 2], [4, 3], [0, 1], [1, 1]),
+    ([1, 2, 5, 4, 6], [2, 3, 2], [2, 1, 3], [1, 1, 0], [1, 1, 1]),
+    ([1, 1, 4, 6, 5], [3, 2, 2], [1, 2, 2], [0, 1, 1], [1, 2, 3]),
+]
+
+
+def any_pool(golden, rng):
+    for shape, kernel, stride, padding, dilation in POOLS:
+        dims = len(kernel)
+        largest, average = (getattr(F, f"{name}_pool{dims}d") for name in ["max", "avg"])
+        for ceil in [False, True]:
+            params = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": [ceil]}
+            for dtype in ["i8", "f8e4m3", "f16", "f32", "f64"]:
+                x = draw(rng, shape, dtype)
+                wide = tensor(x, dtype).to(torch.float64)
+                y = largest(wide, kernel, stride, padding, dilation, ceil)
+                golden.case(f"max_pool{dims}d", [operand(x, dtype)], result(rounded(y, dtype), dtype), "bits", named(**params))
+                # Ties, and more than one NaN in a window.
+                some = np.trunc(x.astype(np.float32) / 3).astype(x.dtype)
+                if is_float(dtype):
+                    some.reshape(-1)[rng.integers(0, x.size, x.size // 8)] = np.nan
+                _, places = largest(tensor(some, dtype).to(torch.float64), kernel, stride, padding, dilation, ceil, return_indices=True)
+                for to in ["u32", "i64"] if dtype == "f32" else ["u32"]:
+                    data = places.numpy().astype({"u32": np.uint32, "i64": np.int64}[to])
+                    golden.case(f"argmax_pool{dims}d", [operand(some, dtype)], result(data, to), "raw", named(**params))
+                for include in [True, False] if is_float(dtype) and set(dilation) == {1} else []:
+                    y, magnitude = (average(t, kernel, stride, padding, ceil, include) for t in (wide, wide.abs()))
+                    tol = within(y, magnitude, int(np.prod(kernel)) + 2, dtype)
+                    golden.case(f"avg_pool{dims}d", [operand(x, dtype)], result(rounded(y, dtype), dtype), tol, named(**params, count_include_pad=[include]))
+
+
 # Sizes, and factors if they are given.
 UPSAMPLES = [((4, 5), (8, 10), None), ((3, 7), (5, 3), None), ((5, 4), (5, 9), None), ((3, 4), (7, 9), (2.4, 2.3)), ((6, 5), (4, 4), (0.7, 0.9)), ((1, 2), (4, 1), None)]
 
@@ -190,6 +228,6 @@ def scan(golden, rng):
 
 
 def make(golden):
-    for part in [pool, upsample, triangle, activation, clamp, rope, scan]:
+    for part in [pool, any_pool, upsample, triangle, activation, clamp, rope, scan]:
         # Each part has its own generator, so that changing one does not affect another.
         part(golden, np.random.default_rng(sum(map(ord, part.__name__))))

@@ -1,60 +1,148 @@
 //! Pooling: windows that overlap, leave gaps or cover everything, with every extreme of the
-//! padding.
+//! padding, with dilation, and with a last window that reaches beyond the padding.
 
-use super::{Family, Named, layouts};
-use crate::case::{Params, Values};
+use super::{Family, Named, layouts, of_positions};
+use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, values};
-use isobit_hal::{Op, Pool2d};
+use isobit_hal::{DType, Op, Pool1d, Pool2d, Pool3d};
 
 pub(super) struct PoolFamily;
 
+/// The parameters of one dimension.
+#[derive(Clone, Copy)]
+struct Windows {
+    size: usize,
+    kernel: usize,
+    stride: usize,
+    dilation: usize,
+    padding: usize,
+    padding_after: usize,
+}
+
+macro_rules! pool {
+    ($type:ident, $params:expr) => {{
+        let kernel = $params.sizes("kernel").unwrap_or([2; _]);
+        let padding = $params.sizes("padding").unwrap_or([0; _]);
+        $type::new(kernel)
+            .with_stride($params.sizes("stride").unwrap_or(kernel))
+            .with_dilation($params.sizes("dilation").unwrap_or([1; _]))
+            .with_padding_by_side(padding, $params.sizes("padding_after").unwrap_or(padding))
+            .with_ceil_mode($params.flag("ceil_mode"))
+            .with_count_include_pad($params.flag("count_include_pad"))
+    }};
+}
+
+fn is_average(op: &Op) -> bool {
+    matches!(op, Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_))
+}
+
+fn is_positions(op: &Op) -> bool {
+    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_))
+}
+
+/// Returns how many dimensions an operation's windows have.
+fn spatial(op: &Op) -> usize {
+    op.pool_windows().expect("every operation of the family has windows").1
+}
+
 impl Family for PoolFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
-        let kernel = params.sizes("kernel").unwrap_or([2, 2]);
-        let pool = Pool2d::new(kernel)
-            .with_stride(params.sizes("stride").unwrap_or(kernel))
-            .with_padding(params.sizes("padding").unwrap_or([0, 0]))
-            .with_count_include_pad(params.flag("count_include_pad"));
-        if matches!(op, Op::AvgPool2d(_)) { Op::AvgPool2d(pool) } else { Op::MaxPool2d(pool) }
+        match op {
+            Op::AvgPool1d(_) => Op::AvgPool1d(pool!(Pool1d, params)),
+            Op::AvgPool2d(_) => Op::AvgPool2d(pool!(Pool2d, params)),
+            Op::AvgPool3d(_) => Op::AvgPool3d(pool!(Pool3d, params)),
+            Op::MaxPool1d(_) => Op::MaxPool1d(pool!(Pool1d, params)),
+            Op::MaxPool2d(_) => Op::MaxPool2d(pool!(Pool2d, params)),
+            Op::MaxPool3d(_) => Op::MaxPool3d(pool!(Pool3d, params)),
+            Op::ArgMaxPool1d(_) => Op::ArgMaxPool1d(pool!(Pool1d, params)),
+            Op::ArgMaxPool2d(_) => Op::ArgMaxPool2d(pool!(Pool2d, params)),
+            _ => Op::ArgMaxPool3d(pool!(Pool3d, params)),
+        }
+    }
+
+    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        if is_positions(op) { of_positions() } else { DType::ALL.iter().map(|&d| vec![d, d]).collect() }
+    }
+
+    fn distinctive(&self, op: &Op) -> &'static [usize] {
+        if is_positions(op) { &[0, 1] } else { &[0] }
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let (mut shape, mut params) = (planes(draw), [[0; 2]; 3]);
+        let spatial = spatial(cell.operation.op());
+        let mut shape = planes(draw);
+        // The first cases of two dimensions, which digests are kept of, are older than dilation.
+        let is_general = index % 2 == 1 && (spatial != 2 || index >= 8);
+        let windows: Vec<Windows> = (0..spatial)
+            .map(|_| {
+                let size: usize = match spatial {
+                    3 => draw.one_of(&[1, 2, 3, 4, 5, 6, 7]),
+                    _ => draw.one_of(&[1, 2, 3, 5, 8, 14, 16, 17, 31, 33, 56, 64, 65, 127]),
+                };
+                if is_general { general(draw, size) } else { plain(draw, size) }
+            })
+            .collect();
         // Most networks use adjacent two-by-two windows, which have their own kernels.
-        let twos = index % 4 == 2;
-        for d in 0..2 {
-            let size: usize = draw.one_of(&[1, 2, 3, 5, 8, 14, 16, 17, 31, 33, 56, 64, 65, 127]);
-            let kernel = draw.one_of(&[1, 2, 2, 3, 3, 5, 7, 11, size, size.div_ceil(2), size + size / 2]);
-            // The widest window spans from padding to padding; half of it may lie in the padding.
-            let kernel = kernel.min(2 * size);
-            let least = (kernel.saturating_sub(size)).div_ceil(2);
-            let padding = if draw.chance(50) { least } else { draw.pick(least..=kernel / 2) };
-            let stride = match draw.pick(0..4) {
-                0 => kernel,
-                1 => 1,
-                _ => draw.pick(1..=kernel + 3),
-            };
-            let whole = if twos { [2, 2, 0] } else { [kernel, stride, padding] };
-            shape.push(if twos { size.max(2) & !1 } else { size });
-            for (param, value) in params.iter_mut().zip(whole) {
-                param[d] = value;
-            }
-        }
-        let [kernel, stride, padding] = params;
-        let named = Named::default()
-            .with_sizes("kernel", &kernel)
-            .with_sizes("stride", &stride)
-            .with_sizes("padding", &padding)
+        let twos = spatial == 2 && index % 4 == 2;
+        let twos = |w: &Windows| {
+            let size = if twos { w.size.max(2) & !1 } else { w.size };
+            if twos { Windows { size, kernel: 2, stride: 2, padding: 0, ..*w } } else { *w }
+        };
+        let windows: Vec<Windows> = windows.iter().map(twos).collect();
+        let each = |of: fn(&Windows) -> usize| windows.iter().map(of).collect::<Vec<_>>();
+        shape.extend(each(|w| w.size));
+        let mut named = Named::default()
+            .with_sizes("kernel", &each(|w| w.kernel))
+            .with_sizes("stride", &each(|w| w.stride))
+            .with_sizes("padding", &each(|w| w.padding))
             .with_sizes("count_include_pad", &[usize::from(draw.chance(50))]);
+        if is_general {
+            named = named
+                .with_sizes("dilation", &each(|w| w.dilation))
+                .with_sizes("padding_after", &each(|w| w.padding_after))
+                .with_sizes("ceil_mode", &[usize::from(draw.chance(50))]);
+        }
         pooled(draw, cell, plan, shape, named)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
-        let averages = matches!(op, Op::AvgPool2d(_));
-        let dist = if averages { values::accumulated(draw) } else { values::general(draw) };
+        let dist = if is_average(op) {
+            values::accumulated(draw)
+        } else if is_positions(op) && draw.chance(60) {
+            // Equal elements, and several NaNs in a window.
+            draw.one_of(&[Dist::Few, Dist::Alike, Dist::Specials])
+        } else {
+            values::general(draw)
+        };
         Some(values::of(draw, dist))
     }
+}
+
+/// Draws windows of neighbours with the same padding on both sides.
+fn plain(draw: &mut Draw, size: usize) -> Windows {
+    let kernel = draw.one_of(&[1, 2, 2, 3, 3, 5, 7, 11, size, size.div_ceil(2), size + size / 2]);
+    // The widest window spans from padding to padding; half of it may lie in the padding.
+    let kernel = kernel.min(2 * size);
+    let least = (kernel.saturating_sub(size)).div_ceil(2);
+    let padding = if draw.chance(50) { least } else { draw.pick(least..=kernel / 2) };
+    let stride = match draw.pick(0..4) {
+        0 => kernel,
+        1 => 1,
+        _ => draw.pick(1..=kernel + 3),
+    };
+    Windows { size, kernel, stride, dilation: 1, padding, padding_after: padding }
+}
+
+/// Draws windows of all kinds.
+fn general(draw: &mut Draw, size: usize) -> Windows {
+    let dilation = draw.one_of(&[1, 1, 2, 3, 5]).min(size);
+    let kernel = draw.one_of(&[1, 2, 2, 3, 4, 5]);
+    let extent = (kernel - 1) * dilation + 1;
+    let [padding, more] = [0, 1].map(|_| if draw.chance(30) { 0 } else { draw.pick(0..extent) });
+    let padding_after = more.max(extent.saturating_sub(size + padding));
+    let stride = draw.one_of(&[1, 2, kernel, extent + 2]);
+    Windows { size, kernel, stride, dilation, padding, padding_after }
 }
 
 /// Draws the images and channels of a case, sometimes none.
@@ -73,4 +161,39 @@ pub(super) fn pooled(draw: &mut Draw, cell: &Cell, plan: &Plan, shape: Vec<usize
     let result = cell.operation.operand_dims(&cell.operation.with_params(&cell.dtypes, &params), &shape, 1);
     let layouts = layouts(draw, plan, std::slice::from_ref(&shape), &result);
     (shape, Some(params), layouts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobit_hal::Family;
+
+    #[test]
+    fn every_cell_meets_dilation_sides_and_windows_beyond_the_padding() {
+        for cell in Cell::all().iter().filter(|c| c.operation.op().family() == Family::Pooling) {
+            let cases: Vec<_> = crate::generate::full(cell).collect();
+            for case in &cases {
+                assert!(cell.operation.is_well_formed(&cell.dtypes, case), "{cell}: {case:?}");
+            }
+            let count = |holds: &dyn Fn(Pool3d, [usize; 3], [usize; 3]) -> bool| {
+                let of = |case: &&crate::case::Case| {
+                    let (pool, spatial) = case.op(cell).pool_windows().unwrap();
+                    let (mut size, mut windows) = ([1; 3], [1; 3]);
+                    size[3 - spatial..].copy_from_slice(&case.shape[2..]);
+                    windows[3 - spatial..].copy_from_slice(&case.operand_dims(cell, cell.operation.inputs())[2..]);
+                    holds(pool, size, windows)
+                };
+                cases.iter().filter(of).count()
+            };
+            assert!(count(&|p, _, _| p.dilation != [1; 3]) > 5, "{cell}");
+            assert!(count(&|p, _, _| p.padding_before != p.padding_after) > 5, "{cell}");
+            let is_beyond = |p: Pool3d, size: [usize; 3], windows: [usize; 3]| {
+                (0..3).any(|d| {
+                    let last = (windows[d] - 1) * p.stride[d] + (p.kernel[d] - 1) * p.dilation[d];
+                    last >= size[d] + p.padding_before[d] + p.padding_after[d]
+                })
+            };
+            assert!(count(&|p, size, windows| p.count_include_pad && is_beyond(p, size, windows)) > 0, "{cell}");
+        }
+    }
 }

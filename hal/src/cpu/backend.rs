@@ -98,8 +98,11 @@ impl BackendStorage for CpuStorage {
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => {
                 conv::conv(op, stored(0), stored(1), dst, dl);
             }
-            Op::AvgPool2d(op) => pooling::avg_pool2d(op, stored(0), dst, dl),
-            Op::MaxPool2d(op) => pooling::max_pool2d(op, stored(0), dst, dl),
+            Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => pooling::averages(op, stored(0), dst, dl),
+            Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => pooling::maxima(op, stored(0), dst, dl),
+            Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => {
+                pooling::positions(op, stored(0), dst, dl)
+            }
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) => upsample::nearest(op, stored(0), dst, dl),
             Op::UpsampleBilinear2d(op) => upsample::bilinear(op, stored(0), dst, dl),
             Op::Flip(op) => index_map::flip(op, stored(0), dst, dl),

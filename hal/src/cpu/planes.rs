@@ -1,5 +1,5 @@
-//! Operations on the last two dimensions of a tensor, in any layout: each row of the destination is
-//! computed from rows of the source.
+//! Operations on the last dimensions of a tensor, up to three, in any layout: each row of the
+//! destination is computed from rows of the source.
 
 use super::walk::{gather, parallel, scatter};
 use super::{CpuStorage, element::Element};
@@ -10,11 +10,12 @@ use std::ops::Range;
 /// Below this number of elements, splitting over threads costs more than it saves.
 const SERIAL: usize = 16_384;
 
-/// Source and destination, which have the same dimensions before the last two. A tensor with one
-/// spatial dimension has one row per plane.
-pub(super) struct Planes<'a, T> {
+/// Source and destination, which have the same dimensions before the spatial ones. A tensor with
+/// one spatial dimension has one row per plane; one with three has the rows of all its slices, one
+/// slice after the other.
+pub(super) struct Planes<'a, T, D = T> {
     src: *const T,
-    dst: *mut T,
+    dst: *mut D,
     outer: Dims,
     outer_strides: [Dims; 2],
     src_plane: Plane,
@@ -22,32 +23,46 @@ pub(super) struct Planes<'a, T> {
     borrows: PhantomData<(&'a CpuStorage, &'a mut CpuStorage)>,
 }
 
-/// Sizes and strides of the last two dimensions.
+/// Sizes and strides of the spatial dimensions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plane {
+    /// Rows of all slices.
     pub rows: usize,
     pub columns: usize,
+    pub slices: usize,
+    slice_stride: usize,
     row_stride: usize,
     column_stride: usize,
 }
 
 // SAFETY: source and destination point into buffers that are borrowed for longer than this value
 // lives; the source is not written, and each row of the destination is written by one thread.
-unsafe impl<T: Sync> Sync for Planes<'_, T> {}
+unsafe impl<T: Sync, D: Sync> Sync for Planes<'_, T, D> {}
 
 impl Plane {
     /// Creates the plane of a layout whose last `spatial` dimensions are spatial.
     fn new(layout: &Layout, spatial: usize) -> Self {
         let (dims, stride) = (layout.dims(), layout.stride());
         let last = dims.len() - 1;
-        let (rows, row_stride) = if spatial == 2 { (dims[last - 1], stride[last - 1]) } else { (1, 0) };
-        Self { rows, columns: dims[last], row_stride, column_stride: stride[last] }
+        let outer = |d: usize| if d < spatial { (dims[last - d], stride[last - d]) } else { (1, 0) };
+        let ((rows, row_stride), (slices, slice_stride)) = (outer(1), outer(2));
+        let (columns, column_stride) = (dims[last], stride[last]);
+        Self { rows: slices * rows, columns, slices, slice_stride, row_stride, column_stride }
+    }
+
+    /// Returns the offset of a row.
+    fn row_offset(&self, y: usize) -> usize {
+        if self.slices == 1 {
+            return y * self.row_stride;
+        }
+        let rows = self.rows / self.slices;
+        y / rows * self.slice_stride + y % rows * self.row_stride
     }
 }
 
-impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
+impl<'a, T: bytemuck::Pod + Send + Sync, D: bytemuck::Pod + Send + Sync> Planes<'a, T, D> {
     /// Creates the planes of validated operands. They have at least rank 2, or rank 1 with one
-    /// spatial dimension; `T` has the size of their elements.
+    /// spatial dimension; `T` and `D` have the size of their elements.
     pub fn new(
         (src, src_layout): (&'a CpuStorage, &Layout),
         dst: &'a mut CpuStorage,
@@ -55,11 +70,11 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
         spatial: usize,
     ) -> Self {
         let split = dst_layout.dims().len() - spatial;
-        assert_eq!(size_of::<T>(), dst.dtype().size_in_bytes());
+        assert_eq!([size_of::<T>(), size_of::<D>()], [src.dtype(), dst.dtype()].map(|dtype| dtype.size_in_bytes()));
         Self {
             // An empty layout may have any offset; none of its elements is accessed.
             src: src.as_bytes().as_ptr().cast::<T>().wrapping_add(src_layout.start_offset()),
-            dst: dst.as_bytes_mut().as_mut_ptr().cast::<T>().wrapping_add(dst_layout.start_offset()),
+            dst: dst.as_bytes_mut().as_mut_ptr().cast::<D>().wrapping_add(dst_layout.start_offset()),
             outer: dst_layout.dims()[..split].into(),
             outer_strides: [src_layout.stride()[..split].into(), dst_layout.stride()[..split].into()],
             src_plane: Plane::new(src_layout, spatial),
@@ -80,7 +95,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
 
     /// Calls `body` with the rows of the destination, in groups, on several threads if there are
     /// many.
-    pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Row<'_, T>>) + Sync)) {
+    pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Row<'_, T, D>>) + Sync)) {
         let rows = self.outer.iter().product::<usize>() * self.dst_plane.rows;
         if self.dst_plane.columns == 0 {
             return;
@@ -89,7 +104,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
         parallel(rows, group, &|range: Range<usize>| body(&mut range.map(|r| self.row(r))));
     }
 
-    fn row(&self, number: usize) -> Row<'_, T> {
+    fn row(&self, number: usize) -> Row<'_, T, D> {
         let (mut plane, y) = (number / self.dst_plane.rows, number % self.dst_plane.rows);
         let mut offsets = [0; 2];
         for (d, &size) in self.outer.iter().enumerate().rev() {
@@ -99,25 +114,25 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
                 *offset += i * strides[d];
             }
         }
-        Row { planes: self, y, src: offsets[0], dst: offsets[1] + y * self.dst_plane.row_stride }
+        Row { planes: self, y, src: offsets[0], dst: offsets[1] + self.dst_plane.row_offset(y) }
     }
 }
 
 /// A row of the destination. No other row shares its elements.
-pub(super) struct Row<'p, T> {
-    planes: &'p Planes<'p, T>,
+pub(super) struct Row<'p, T, D = T> {
+    planes: &'p Planes<'p, T, D>,
     /// Index of the row in the plane.
     pub y: usize,
     src: usize,
     dst: usize,
 }
 
-impl<T: bytemuck::Pod> Row<'_, T> {
+impl<T: bytemuck::Pod, D: bytemuck::Pod> Row<'_, T, D> {
     /// Returns a row of the source's plane; `buf` has room for it.
     pub fn source<'s>(&'s self, y: usize, buf: &'s mut [T]) -> &'s [T] {
         let plane = self.planes.src_plane;
         assert!(y < plane.rows);
-        let base = self.planes.src.wrapping_add(self.src + y * plane.row_stride);
+        let base = self.planes.src.wrapping_add(self.src + plane.row_offset(y));
         if plane.column_stride == 1 {
             // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not
             // written.
@@ -130,7 +145,7 @@ impl<T: bytemuck::Pod> Row<'_, T> {
     }
 
     /// Writes the row; `elements` has one element per column of the destination.
-    pub fn write(&self, elements: &[T]) {
+    pub fn write(&self, elements: &[D]) {
         let plane = self.planes.dst_plane;
         assert_eq!(elements.len(), plane.columns);
         let base = self.planes.dst.wrapping_add(self.dst);
@@ -153,7 +168,7 @@ impl<T: Element> Widened<T> {
     }
 
     /// Returns a row of the source's plane, widened.
-    pub fn load<'s>(&'s mut self, row: &'s Row<'_, T>, y: usize) -> &'s [T::Compute] {
+    pub fn load<'s, D: bytemuck::Pod>(&'s mut self, row: &'s Row<'_, T, D>, y: usize) -> &'s [T::Compute] {
         T::load(row.source(y, &mut self.elements), &mut self.values)
     }
 }

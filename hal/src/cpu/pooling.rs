@@ -1,5 +1,5 @@
-//! Pooling: the average and the maximum of each window, in the order that `docs/numerics/shape.md`
-//! fixes.
+//! Pooling: the average, the maximum and its position of each window, in the order that
+//! `docs/numerics/shape.md` fixes.
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
@@ -7,101 +7,179 @@ use super::element::Element;
 use super::planes::{Planes, Widened};
 use super::vector::{Kernel, vectorised};
 use super::walk::dispatch_float;
-use crate::{Layout, Pool2d};
-use std::ops::Range;
+use crate::{DType, Layout, Op, Pool3d};
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// Returns the range of elements of a dimension that a window covers.
-fn window(index: usize, d: usize, op: &Pool2d, size: usize) -> Range<usize> {
-    let start = index * op.stride[d];
-    start.saturating_sub(op.padding[d])..(start + op.kernel[d]).saturating_sub(op.padding[d]).min(size)
+/// Windows over three dimensions of an input. Dimensions that an operation lacks have size 1.
+#[derive(Clone, Copy)]
+struct Windows {
+    pool: Pool3d,
+    size: [usize; 3],
+}
+
+/// The elements of a window that lie in the input, along one dimension.
+#[derive(Clone, Copy)]
+struct Covered {
+    /// Position of the first.
+    at: usize,
+    count: usize,
+}
+
+impl Windows {
+    fn new(op: &Op, src: &Layout) -> Self {
+        let (pool, spatial) = op.pool_windows().expect("the operation is a pool");
+        let mut size = [1; 3];
+        size[3 - spatial..].copy_from_slice(&src.dims()[2..]);
+        Self { pool, size }
+    }
+
+    /// Returns how many elements of a window, counted from its first, lie before a position that is
+    /// counted from the padding.
+    fn before(&self, d: usize, index: usize, end: usize) -> usize {
+        (end - index * self.pool.stride[d]).div_ceil(self.pool.dilation[d]).min(self.pool.kernel[d])
+    }
+
+    fn covered(&self, d: usize, index: usize) -> Covered {
+        let (padding, dilation) = (self.pool.padding_before[d], self.pool.dilation[d]);
+        let start = index * self.pool.stride[d];
+        let first = padding.saturating_sub(start).div_ceil(dilation);
+        let count = self.before(d, index, self.size[d] + padding) - first;
+        Covered { at: start + first * dilation - padding, count }
+    }
+
+    /// Returns the positions of a window in the input along one dimension.
+    fn positions(&self, d: usize, index: usize) -> impl Iterator<Item = usize> + use<> {
+        let (covered, dilation) = (self.covered(d, index), self.pool.dilation[d]);
+        (0..covered.count).map(move |i| covered.at + i * dilation)
+    }
+
+    /// Returns the number of elements along one dimension by which an average divides.
+    fn counted(&self, d: usize, index: usize) -> usize {
+        if !self.pool.count_include_pad {
+            return self.covered(d, index).count;
+        }
+        self.before(d, index, self.pool.padding_before[d] + self.size[d] + self.pool.padding_after[d])
+    }
 }
 
 /// Combines one column of every window of a row. The order within each window is kept, because each
 /// window has one element in the column.
-struct JoinColumn<'a, C, F> {
-    results: &'a mut [C],
+struct JoinColumn<'a, A, C, F> {
+    results: &'a mut [A],
     values: &'a [C],
+    /// Position of the first value in the input.
+    at: usize,
     stride: usize,
     join: F,
 }
 
-impl<C: Copy, F: Fn(C, C) -> C> Kernel for JoinColumn<'_, C, F> {
+impl<A: Copy, C: Copy, F: Fn(A, C, usize) -> A> Kernel for JoinColumn<'_, A, C, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for (result, &x) in self.results.iter_mut().zip(self.values.iter().step_by(self.stride)) {
-            *result = (self.join)(*result, x);
+        let values = self.values.iter().step_by(self.stride);
+        for (i, (result, &x)) in self.results.iter_mut().zip(values).enumerate() {
+            *result = (self.join)(*result, x, self.at + i * self.stride);
         }
     }
 }
 
-/// Combines the elements of every window in row-major order, starting from `start`; `finish`
-/// receives the results of a row and its index.
-fn pool<T: Element>(
-    op: &Pool2d,
+/// Combines the elements of every window in row-major order, with their positions, starting from
+/// `start`; `finish` receives what became of a row, its slice and its number in the slice, and
+/// writes the row's results.
+fn pool<T: Element, A: Copy + Send + Sync, D: bytemuck::Pod + Send + Sync>(
+    windows: Windows,
     src: Input<'_>,
-    dst: &mut CpuStorage,
-    dst_layout: &Layout,
-    start: T::Compute,
-    join: impl Fn(T::Compute, T::Compute) -> T::Compute + Copy + Sync,
-    finish: impl Fn(&mut [T::Compute], usize) + Sync,
+    (dst, dst_layout): (&mut CpuStorage, &Layout),
+    start: A,
+    join: impl Fn(A, T::Compute, usize) -> A + Copy + Sync,
+    finish: impl Fn(&mut [A], [usize; 2], &mut [D]) + Sync,
 ) {
-    let planes = Planes::<T>::new(src, dst, dst_layout, 2);
+    let planes = Planes::<T, D>::new(src, dst, dst_layout, src.1.dims().len() - 2);
     let (from, to) = (planes.source(), planes.target());
-    let ([_, stride], [_, padding]) = (op.stride, op.padding);
+    let pool = windows.pool;
+    let (stride, dilation, padding) = (pool.stride[2], pool.dilation[2], pool.padding_before[2]);
     // The columns of windows that lie in the input for at least one window: a window may be much
     // wider than the input.
-    let first_column = padding.saturating_sub(to.columns.saturating_sub(1) * stride);
-    let in_window = first_column..op.kernel[1].min(from.columns + padding);
+    let first_column = padding.saturating_sub(to.columns.saturating_sub(1) * stride).div_ceil(dilation);
+    let in_window = first_column..(from.columns + padding).div_ceil(dilation).min(pool.kernel[2]);
     planes.run(&|rows| {
-        let (mut widened, mut results) = (Widened::<T>::new(from.columns), vec![start; to.columns]);
-        let (mut rounded, mut scratch) = (vec![T::zeroed(); to.columns], vec![start; to.columns]);
+        let (mut widened, mut joined) = (Widened::<T>::new(from.columns), vec![start; to.columns]);
+        let mut results = vec![D::zeroed(); to.columns];
         for row in rows {
-            results.fill(start);
-            for y in window(row.y, 0, op, from.rows) {
-                let values = widened.load(&row, y);
-                for j in in_window.clone() {
-                    // The windows whose column `j` lies in the input start with the first one
-                    // beyond the padding.
-                    let first = padding.saturating_sub(j).div_ceil(stride);
-                    let column = first * stride + j;
-                    if first < to.columns && column < from.columns + padding {
-                        let values = &values[column - padding..];
-                        vectorised(JoinColumn { results: &mut results[first..], values, stride, join });
+            joined.fill(start);
+            let in_slice = to.rows / to.slices;
+            let window = [row.y / in_slice, row.y % in_slice];
+            for z in windows.positions(0, window[0]) {
+                for y in windows.positions(1, window[1]) {
+                    let y = z * windows.size[1] + y;
+                    let values = widened.load(&row, y);
+                    for offset in in_window.clone().map(|j| j * dilation) {
+                        // The windows that have this column in the input start with the first one
+                        // beyond the padding.
+                        let first = padding.saturating_sub(offset).div_ceil(stride);
+                        let column = first * stride + offset;
+                        if first < to.columns && column < from.columns + padding {
+                            let (at, values) = (column - padding, &values[column - padding..]);
+                            let (joined, at) = (&mut joined[first..], y * from.columns + at);
+                            vectorised(JoinColumn { results: joined, values, at, stride, join });
+                        }
                     }
                 }
             }
-            finish(&mut results, row.y);
-            T::store(&mut rounded, &mut scratch, |out| out.copy_from_slice(&results));
-            row.write(&rounded);
+            finish(&mut joined, window, &mut results);
+            row.write(&results);
         }
     });
 }
 
-pub(super) fn avg_pool2d(op: &Pool2d, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    let (rows, columns) = (src.1.dims()[2], src.1.dims()[3]);
+pub(super) fn averages(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
+    let windows = Windows::new(op, src.1);
     dispatch_float!(dst.dtype(), T => {
         type C = <T as Element>::Compute;
-        let divide = |sums: &mut [C], y: usize| {
-            let height = window(y, 0, op, rows).len();
+        let divide = |sums: &mut [C], [z, y]: [usize; 2], results: &mut [T]| {
+            let rows = windows.counted(0, z) * windows.counted(1, y);
             for (x, sum) in sums.iter_mut().enumerate() {
-                let count = match op.count_include_pad {
-                    true => op.kernel[0].saturating_mul(op.kernel[1]),
-                    false => height * window(x, 1, op, columns).len(),
-                };
-                *sum = sum.div(C::from_count(count));
+                *sum = sum.div(C::from_count(rows * windows.counted(2, x)));
             }
+            T::round_all(sums, results);
         };
-        pool::<T>(op, src, dst, dst_layout, C::ZERO, <C as Compute>::add, divide);
+        pool::<T, C, T>(windows, src, (dst, dst_layout), C::ZERO, |sum, x, _| sum.add(x), divide);
     });
 }
 
-pub(super) fn max_pool2d(op: &Pool2d, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
+pub(super) fn maxima(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
+    let windows = Windows::new(op, src.1);
     dispatch_dtype!(dst.dtype(), T => {
         type C = <T as Element>::Compute;
-        pool::<T>(op, src, dst, dst_layout, C::BOTTOM, <C as Compute>::maximum, |_, _| ());
+        let round = |maxima: &mut [C], _: [usize; 2], results: &mut [T]| T::round_all(maxima, results);
+        pool::<T, C, T>(windows, src, (dst, dst_layout), C::BOTTOM, |a, b, _| <C as Compute>::maximum(a, b), round);
+    });
+}
+
+/// The largest element of a window so far, and its position.
+type Found<C> = Option<(C, u32)>;
+
+pub(super) fn positions(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
+    let windows = Windows::new(op, src.1);
+    dispatch_dtype!(src.0.dtype(), T => {
+        type C = <T as Element>::Compute;
+        let join = |found: Found<C>, x: C, at: usize| {
+            let is_largest = found.is_none_or(|(largest, _)| x > largest || x.is_nan());
+            // It fits: the plane was validated to have fewer than 2^32 elements.
+            if is_largest { Some((x, at as u32)) } else { found }
+        };
+        let place = |found: &Found<C>| found.expect("each window has an element").1;
+        let to = (&mut *dst, dst_layout);
+        match to.0.dtype() {
+            DType::I64 => pool::<T, Found<C>, i64>(windows, src, to, None, join, |found, _, results| {
+                results.iter_mut().zip(found.iter()).for_each(|(result, found)| *result = place(found).into());
+            }),
+            _ => pool::<T, Found<C>, u32>(windows, src, to, None, join, |found, _, results| {
+                results.iter_mut().zip(found.iter()).for_each(|(result, found)| *result = place(found));
+            }),
+        }
     });
 }

@@ -154,7 +154,12 @@ impl Op {
             | Op::MatmulInteger(_)
             | Op::Pack(_)
             | Op::Unpack(_)
-            | Op::MaxPool2d(_) => Class::Exact,
+            | Op::MaxPool1d(_)
+            | Op::MaxPool2d(_)
+            | Op::MaxPool3d(_)
+            | Op::ArgMaxPool1d(_)
+            | Op::ArgMaxPool2d(_)
+            | Op::ArgMaxPool3d(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => match op {
                 BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => Class::Exact,
@@ -199,7 +204,9 @@ impl Op {
             | Op::Conv2d(_)
             | Op::ConvTranspose1d(_)
             | Op::ConvTranspose2d(_)
+            | Op::AvgPool1d(_)
             | Op::AvgPool2d(_)
+            | Op::AvgPool3d(_)
             | Op::UpsampleBilinear2d(_)
             | Op::RandUniform(_)
             | Op::RandNormal(_)

@@ -7,9 +7,9 @@
 use super::{
     Activation, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, Indexing, LeakyRelu, Matmul,
-    MatmulInteger, Op, PackedDType, Pad, PadMode, Pool2d, Powf, Predicate, QActivations, QMatmul, RandNormal,
-    RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort,
-    TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    MatmulInteger, Op, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul,
+    RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp,
+    ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -176,7 +176,20 @@ impl Family {
                 Op::ConvTranspose1d(ConvTranspose1d::default()),
                 Op::ConvTranspose2d(ConvTranspose2d::default()),
             ],
-            Family::Pooling => vec![Op::AvgPool2d(Pool2d::new([2, 2])), Op::MaxPool2d(Pool2d::new([2, 2]))],
+            Family::Pooling => {
+                let (line, plane, volume) = (Pool1d::new([2]), Pool2d::new([2; 2]), Pool3d::new([2; 3]));
+                vec![
+                    Op::AvgPool1d(line),
+                    Op::AvgPool2d(plane),
+                    Op::AvgPool3d(volume),
+                    Op::MaxPool1d(line),
+                    Op::MaxPool2d(plane),
+                    Op::MaxPool3d(volume),
+                    Op::ArgMaxPool1d(line),
+                    Op::ArgMaxPool2d(plane),
+                    Op::ArgMaxPool3d(volume),
+                ]
+            }
             Family::Upsample => vec![
                 Op::UpsampleNearest1d(UpsampleNearest1d::new([1])),
                 Op::UpsampleNearest2d(UpsampleNearest2d::new([1, 1])),
@@ -254,7 +267,9 @@ impl Op {
             | Op::UniqueCounts { .. }
             | Op::UniqueFirst { .. } => Family::Compact,
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => Family::Conv,
-            Op::AvgPool2d(_) | Op::MaxPool2d(_) => Family::Pooling,
+            Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => Family::Pooling,
+            Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => Family::Pooling,
+            Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
             Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) | Op::Dropout(_) => Family::Random,

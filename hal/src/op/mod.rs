@@ -33,7 +33,7 @@ pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{Bernoulli, Dropout, RandNormal, RandUniform};
 pub use scan::Scan;
 pub use sort::{Sort, TopK};
-pub use window::{Pool2d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
+pub use window::{Pool1d, Pool2d, Pool3d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
 
 use crate::{Numerics, Scalar};
 use std::fmt;
@@ -483,10 +483,38 @@ pub enum Op {
     ConvTranspose1d(ConvTranspose1d),
     /// See [`ConvTranspose2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
     ConvTranspose2d(ConvTranspose2d),
+    /// The average of each window; see [`Pool1d`]. Floats. Dtypes: `[src, dst]`, equal.
+    AvgPool1d(Pool1d),
     /// The average of each window; see [`Pool2d`]. Floats. Dtypes: `[src, dst]`, equal.
     AvgPool2d(Pool2d),
+    /// The average of each window; see [`Pool3d`]. Floats. Dtypes: `[src, dst]`, equal.
+    AvgPool3d(Pool3d),
+    /// The maximum of each window; see [`Pool1d`]. All dtypes. Dtypes: `[src, dst]`, equal.
+    MaxPool1d(Pool1d),
     /// The maximum of each window; see [`Pool2d`]. All dtypes. Dtypes: `[src, dst]`, equal.
     MaxPool2d(Pool2d),
+    /// The maximum of each window; see [`Pool3d`]. All dtypes. Dtypes: `[src, dst]`, equal.
+    MaxPool3d(Pool3d),
+    /// The position of the maximum of each window along the last dimension; see
+    /// [`ArgMaxPool2d`](Self::ArgMaxPool2d) and [`Pool1d`].
+    ArgMaxPool1d(Pool1d),
+    /// The position of the maximum of each window in its plane, in row-major order, as PyTorch's
+    /// `return_indices`: that of the last NaN if there is one, else of the first of the largest
+    /// elements. See [`Pool2d`]. All dtypes. Dtypes: `[src, dst]`, dst u32 (that of the allocating
+    /// forms) or i64.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let x = CpuDevice.storage_from_slice(&[1i32, 3, 5, 2, 3, 4, 0, 5])?;
+    /// let (l, op) = (Layout::contiguous((1, 1, 2, 4)), Pool2d::new([2, 2]));
+    /// assert_eq!(x.max_pool2d(&l, op)?.to_vec::<i32>()?, [4, 5]);
+    /// assert_eq!(x.argmax_pool2d(&l, op)?.to_vec::<u32>()?, [5, 2]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ArgMaxPool2d(Pool2d),
+    /// The position of the maximum of each window in its volume, in row-major order; see
+    /// [`ArgMaxPool2d`](Self::ArgMaxPool2d) and [`Pool3d`].
+    ArgMaxPool3d(Pool3d),
     /// See [`UpsampleNearest1d`]. All dtypes. Dtypes: `[src, dst]`, equal.
     UpsampleNearest1d(UpsampleNearest1d),
     /// See [`UpsampleNearest2d`]. All dtypes. Dtypes: `[src, dst]`, equal.
@@ -634,8 +662,15 @@ impl Op {
             Op::Conv2d(_) => "conv2d",
             Op::ConvTranspose1d(_) => "conv_transpose1d",
             Op::ConvTranspose2d(_) => "conv_transpose2d",
+            Op::AvgPool1d(_) => "avg_pool1d",
             Op::AvgPool2d(_) => "avg_pool2d",
+            Op::AvgPool3d(_) => "avg_pool3d",
+            Op::MaxPool1d(_) => "max_pool1d",
             Op::MaxPool2d(_) => "max_pool2d",
+            Op::MaxPool3d(_) => "max_pool3d",
+            Op::ArgMaxPool1d(_) => "argmax_pool1d",
+            Op::ArgMaxPool2d(_) => "argmax_pool2d",
+            Op::ArgMaxPool3d(_) => "argmax_pool3d",
             Op::UpsampleNearest1d(_) => "upsample_nearest1d",
             Op::UpsampleNearest2d(_) => "upsample_nearest2d",
             Op::UpsampleBilinear2d(_) => "upsample_bilinear2d",
@@ -688,6 +723,23 @@ impl Op {
             _ => {}
         }
         self
+    }
+
+    /// Returns the windows of a pool, over three dimensions, and how many of them it has; `None`
+    /// for other operations.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{Op, Pool1d, Pool3d};
+    /// let op = Op::MaxPool1d(Pool1d::new([4]));
+    /// assert_eq!(op.pool_windows(), Some((Pool3d::new([1, 1, 4]), 1)));
+    /// ```
+    pub const fn pool_windows(&self) -> Option<(Pool3d, usize)> {
+        match self {
+            Op::AvgPool1d(p) | Op::MaxPool1d(p) | Op::ArgMaxPool1d(p) => Some((p.over_three(), 1)),
+            Op::AvgPool2d(p) | Op::MaxPool2d(p) | Op::ArgMaxPool2d(p) => Some((p.over_three(), 2)),
+            Op::AvgPool3d(p) | Op::MaxPool3d(p) | Op::ArgMaxPool3d(p) => Some((*p, 3)),
+            _ => None,
+        }
     }
 
     /// Whether an input may be the destination itself, so that the operation works in place.

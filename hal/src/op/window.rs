@@ -1,56 +1,148 @@
 //! Parameters of pooling and upsampling.
 
-/// Pooling windows over the last two dimensions of `[n, c, h, w]`, with `h_out = (h + 2 padding -
-/// kernel) / stride + 1`, rounded down, and the same for w. As PyTorch's `max_pool2d` and
-/// `avg_pool2d`.
-///
-/// ```rust
-/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
-/// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-/// let (l, op) = (Layout::contiguous((1, 1, 2, 3)), Pool2d::new([2, 2]).with_stride([1, 1]));
-/// assert_eq!(x.max_pool2d(&l, op)?.to_vec::<f32>()?, [5.0, 6.0]);
-/// assert_eq!(x.avg_pool2d(&l, op)?.to_vec::<f32>()?, [3.0, 4.0]);
-/// # Ok::<(), isobit_hal::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Pool2d {
-    /// Rows and columns of a window; each at least 1.
-    pub kernel: [usize; 2],
-    /// Rows and columns from one window to the next; each at least 1.
-    pub stride: [usize; 2],
-    /// Rows and columns added on each side of the input; at most half a window. The padding is
-    /// never the maximum. An average counts it as zeros if
-    /// [`count_include_pad`](Self::count_include_pad) is set.
-    pub padding: [usize; 2],
-    /// Whether an average divides by the size of the whole window, including the padding (PyTorch's
-    /// default), or only by the number of input elements in the window.
-    pub count_include_pad: bool,
+macro_rules! pool {
+    ($(#[$meta:meta])* $name:ident $rank:literal) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct $name {
+            /// Elements of a window along each dimension; at least 1.
+            pub kernel: [usize; $rank],
+            /// Positions from one window to the next; at least 1.
+            pub stride: [usize; $rank],
+            /// Positions from one element of a window to the next; at least 1.
+            pub dilation: [usize; $rank],
+            /// Padding before the input; less than a window covers. The padding is never the
+            /// maximum. An average counts it as zeros if
+            /// [`count_include_pad`](Self::count_include_pad) is set.
+            pub padding_before: [usize; $rank],
+            /// Padding after the input; less than a window covers.
+            pub padding_after: [usize; $rank],
+            /// Whether the number of windows is rounded up. Then the last window may reach beyond
+            /// the padding, but it begins in the input or in the padding before it.
+            pub ceil_mode: bool,
+            /// Whether an average divides by the number of a window's elements in the input and its
+            /// padding (PyTorch's default), or only by the number in the input.
+            pub count_include_pad: bool,
+        }
+
+        impl $name {
+            /// Creates adjacent windows (the stride is the kernel size) without padding.
+            pub const fn new(kernel: [usize; $rank]) -> Self {
+                Self {
+                    kernel,
+                    stride: kernel,
+                    dilation: [1; $rank],
+                    padding_before: [0; $rank],
+                    padding_after: [0; $rank],
+                    ceil_mode: false,
+                    count_include_pad: true,
+                }
+            }
+
+            /// Sets the stride.
+            pub const fn with_stride(mut self, stride: [usize; $rank]) -> Self {
+                self.stride = stride;
+                self
+            }
+
+            /// Sets the dilation.
+            pub const fn with_dilation(mut self, dilation: [usize; $rank]) -> Self {
+                self.dilation = dilation;
+                self
+            }
+
+            /// Sets the padding on both sides.
+            pub const fn with_padding(self, padding: [usize; $rank]) -> Self {
+                self.with_padding_by_side(padding, padding)
+            }
+
+            /// Sets the padding before and after the input.
+            pub const fn with_padding_by_side(mut self, before: [usize; $rank], after: [usize; $rank]) -> Self {
+                self.padding_before = before;
+                self.padding_after = after;
+                self
+            }
+
+            /// Sets whether the number of windows is rounded up.
+            pub const fn with_ceil_mode(mut self, ceil: bool) -> Self {
+                self.ceil_mode = ceil;
+                self
+            }
+
+            /// Sets whether an average counts the padding.
+            pub const fn with_count_include_pad(mut self, count: bool) -> Self {
+                self.count_include_pad = count;
+                self
+            }
+
+            /// Returns the same windows over three dimensions: along those that are added, which
+            /// come first, a window has one element.
+            pub const fn over_three(&self) -> Pool3d {
+                let mut all = Pool3d::new([1; 3]);
+                let mut d = 0;
+                while d < $rank {
+                    let at = 3 - $rank + d;
+                    all.kernel[at] = self.kernel[d];
+                    all.stride[at] = self.stride[d];
+                    all.dilation[at] = self.dilation[d];
+                    all.padding_before[at] = self.padding_before[d];
+                    all.padding_after[at] = self.padding_after[d];
+                    d += 1;
+                }
+                all.ceil_mode = self.ceil_mode;
+                all.count_include_pad = self.count_include_pad;
+                all
+            }
+        }
+    };
 }
-
-impl Pool2d {
-    /// Creates adjacent windows (the stride is the kernel size) without padding.
-    pub const fn new(kernel: [usize; 2]) -> Self {
-        Self { kernel, stride: kernel, padding: [0, 0], count_include_pad: true }
-    }
-
-    /// Sets the stride.
-    pub const fn with_stride(mut self, stride: [usize; 2]) -> Self {
-        self.stride = stride;
-        self
-    }
-
-    /// Sets the padding.
-    pub const fn with_padding(mut self, padding: [usize; 2]) -> Self {
-        self.padding = padding;
-        self
-    }
-
-    /// Sets whether an average counts the padding.
-    pub const fn with_count_include_pad(mut self, count: bool) -> Self {
-        self.count_include_pad = count;
-        self
-    }
+pool! {
+    /// Pooling windows along the last dimension of `[n, c, l]`; see [`Pool2d`]. As PyTorch's
+    /// `max_pool1d` and `avg_pool1d`.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool1d};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0, 2.0, 4.0, 3.0])?;
+    /// let (l, op) = (Layout::contiguous((1, 1, 5)), Pool1d::new([2]).with_dilation([2]));
+    /// assert_eq!(x.max_pool1d(&l, op)?.to_vec::<f32>()?, [2.0, 3.0]); // of 1 and 2, of 2 and 3
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Pool1d 1
+}
+pool! {
+    /// Pooling windows over the last two dimensions of `[n, c, h, w]`. A window has `kernel`
+    /// elements along a dimension, `dilation` positions apart, and so covers `extent = (kernel - 1)
+    /// dilation + 1` positions. There are `(size + padding_before + padding_after - extent) /
+    /// stride + 1` windows, rounded down, or up with [`ceil_mode`](Self::ceil_mode), but then none
+    /// that begins after the input. As PyTorch's `max_pool2d` and `avg_pool2d`, and ONNX's
+    /// `MaxPool` and `AveragePool`.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let (l, op) = (Layout::contiguous((1, 1, 2, 3)), Pool2d::new([2, 2]).with_stride([1, 1]));
+    /// assert_eq!(x.max_pool2d(&l, op)?.to_vec::<f32>()?, [5.0, 6.0]);
+    /// assert_eq!(x.avg_pool2d(&l, op)?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// // The second window has one column.
+    /// let op = Pool2d::new([2, 2]).with_ceil_mode(true);
+    /// assert_eq!(x.avg_pool2d(&l, op)?.to_vec::<f32>()?, [3.0, 4.5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Pool2d 2
+}
+pool! {
+    /// Pooling windows over the last three dimensions of `[n, c, d, h, w]`; see [`Pool2d`]. As
+    /// PyTorch's `max_pool3d` and `avg_pool3d`.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool3d};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])?;
+    /// let (l, op) = (Layout::contiguous((1, 1, 2, 2, 2)), Pool3d::new([2, 2, 1]));
+    /// assert_eq!(x.max_pool3d(&l, op)?.to_vec::<f32>()?, [7.0, 8.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Pool3d 3
 }
 
 macro_rules! upsample {

@@ -85,7 +85,24 @@ fn convolutions_that_have_no_result_are_refused() {
 fn windows_have_pytorchs_shapes() {
     let pool = Pool2d::new([3, 2]).with_stride([2, 1]).with_padding([1, 1]);
     assert_eq!(shape(Op::MaxPool2d(pool), &[&[1, 2, 7, 5]]).unwrap(), [1, 2, 4, 6]);
-    refused(Op::AvgPool2d(pool.with_padding([2, 0])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "half");
+    refused(Op::AvgPool2d(pool.with_padding([3, 0])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "covers");
+    // torch.nn.functional.max_pool2d(torch.zeros(1, 2, 7, 6), (3, 2), (2, 5), (1, 0), (2, 1), True)
+    let rounded = Pool2d::new([3, 2]).with_stride([2, 5]).with_padding([1, 0]).with_dilation([2, 1]);
+    assert_eq!(shape(Op::MaxPool2d(rounded.with_ceil_mode(true)), &[&[1, 2, 7, 6]]).unwrap(), [1, 2, 3, 2]);
+    // The second column of windows would begin after the input; the only one is wider than it.
+    let wide = Pool2d::new([1, 8]).with_stride([1, 7]).with_ceil_mode(true);
+    assert_eq!(shape(Op::MaxPool2d(wide), &[&[1, 2, 7, 6]]).unwrap(), [1, 2, 7, 1]);
+    let beyond = Pool2d::new([1, 1]).with_stride([2, 2]).with_ceil_mode(true);
+    assert_eq!(shape(Op::MaxPool2d(beyond), &[&[1, 2, 6, 7]]).unwrap(), [1, 2, 3, 4]);
+    assert_eq!(shape(Op::AvgPool1d(Pool1d::new([2])), &[&[1, 2, 5]]).unwrap(), [1, 2, 2]);
+    let volume = Op::AvgPool3d(Pool3d::new([2, 1, 3]));
+    assert_eq!(shape(volume.clone(), &[&[1, 2, 5, 4, 9]]).unwrap(), [1, 2, 2, 4, 3]);
+    refused(volume, &[&[1, 2, 5, 4]], ErrorKind::ShapeMismatch, "rank 5");
+    let skips = Pool1d::new([3]).with_dilation([4]).with_padding([2]);
+    refused(Op::MaxPool1d(skips), &[&[1, 2, 3]], ErrorKind::InvalidArgument, "at most the size");
+    refused(Op::MaxPool1d(skips.with_dilation([0])), &[&[1, 2, 3]], ErrorKind::InvalidArgument, "at least 1");
+    let huge = Pool2d::new([usize::MAX, 2]).with_padding([usize::MAX / 2, 1]);
+    refused(Op::MaxPool2d(huge), &[&[1, 1, 1, 1]], ErrorKind::InvalidArgument, "larger");
     refused(Op::AvgPool2d(Pool2d::new([9, 1])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "larger");
     assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);
     let nothing = Op::UpsampleNearest2d(UpsampleNearest2d::new([2, 2]));

@@ -38,15 +38,20 @@ pub(crate) struct Part {
 
 /// Returns the dimensions of a walk over a destination that ends in `spatial` spatial dimensions.
 /// The operands are the offset in the source (whose spatial strides come from `src_stride`), the
-/// offset in the destination, the row and the column. Neighbours in the destination come last. A
-/// unit of work is `pack` columns.
+/// offset in the destination, the row (of all slices, if there are three spatial dimensions) and
+/// the column. Neighbours in the destination come last. A unit of work is `pack` columns.
 pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usize) -> IndexDims<4> {
     let rank = dst.shape().rank();
     let mut dims: IndexDims<4> = (0..rank)
         .map(|d| {
             let (size, stride) = (dst.dims()[d], [src_stride[d], dst.stride()[d]]);
-            let (row, column) = (spatial == 2 && d + 2 == rank, d + 1 == rank);
-            let dim = Dim { size, stride: [stride[0], stride[1], row.into(), column.into()] };
+            let row = match rank - d {
+                2 if spatial >= 2 => 1,
+                3 if spatial == 3 => dst.dims()[rank - 2],
+                _ => 0,
+            };
+            let column = d + 1 == rank;
+            let dim = Dim { size, stride: [stride[0], stride[1], row, column.into()] };
             if column { Dim { size: size / pack, stride: dim.stride.map(|s| s * pack) } } else { dim }
         })
         .collect();

@@ -3,10 +3,9 @@
 use super::windows::{Windows, kernel_of, spatial};
 use super::{Rule, Table};
 use crate::graph::{Call, Outputs};
-use crate::ops::Ops;
-use crate::stop::Lowered;
+use crate::stop::Stop;
 use crate::tensor::Tensor;
-use isobit::{DType, Indexing, Op, Pool2d, Powf, ReduceOp, UnaryOp};
+use isobit::{DType, Indexing, Op, Pool1d, Pool2d, Pool3d, Powf, ReduceOp, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("MaxPool", Rule::Code(max_pool)),
@@ -22,57 +21,54 @@ fn global(call: &Call<'_>, op: ReduceOp) -> Outputs {
     Ok(vec![call.ops().reduce(op, x, &dims)?])
 }
 
-/// Returns the windows of the HAL's own pooling, if it has these; one dimension becomes two.
-fn pool2d(windows: &Windows, input: &[usize]) -> Option<Pool2d> {
-    let plain = windows.dilation.iter().all(|&step| step == 1) && windows.is_symmetric();
-    let halves = windows.before.iter().zip(&windows.kernel).all(|(&padding, &kernel)| 2 * padding <= kernel);
-    if input.is_empty() || input.len() > 2 || !plain || !halves || !windows.fit_padding(input) {
-        return None;
-    }
-    let pair = |sizes: &[usize], first| if let [a, b] = *sizes { [a, b] } else { [first, sizes[0]] };
-    let op = Pool2d::new(pair(&windows.kernel, 1)).with_stride(pair(&windows.stride, 1));
-    Some(op.with_padding(pair(&windows.before, 0)))
+/// The HAL's windows of a type.
+macro_rules! pool {
+    ($type:ident, $windows:ident, $include:expr) => {{
+        let sizes = |sizes: &[usize]| sizes.try_into().expect("as many as there are dimensions");
+        $type::new(sizes(&$windows.kernel))
+            .with_stride(sizes(&$windows.stride))
+            .with_dilation(sizes(&$windows.dilation))
+            .with_padding_by_side(sizes(&$windows.before), sizes(&$windows.after))
+            .with_ceil_mode($windows.ceil)
+            .with_count_include_pad($include)
+    }};
 }
 
-/// Runs the HAL's own pooling.
-fn pooled(ops: &Ops, op: &Op, x: &Tensor, shape: &[usize]) -> Lowered<Tensor> {
-    let x = if x.rank() == 3 { x.unsqueeze(2)? } else { x.clone() };
-    ops.reshape(&ops.apply(op, &[&x])?, shape)
-}
-
-fn shape_of(x: &Tensor, windows: &Windows) -> Vec<usize> {
-    [&x.dims()[..2], &windows.output].concat()
+/// Returns the operation of as many dimensions as the windows have.
+macro_rules! pooling {
+    ($windows:expr, $include:expr, $one:ident $two:ident $three:ident) => {{
+        let w = $windows;
+        match w.kernel.len() {
+            1 => Ok(Op::$one(pool!(Pool1d, w, $include))),
+            2 => Ok(Op::$two(pool!(Pool2d, w, $include))),
+            3 => Ok(Op::$three(pool!(Pool3d, w, $include))),
+            rank => Err(Stop::Failed(format!("pooling over {rank} dimensions; the HAL has one to three"))),
+        }
+    }};
 }
 
 fn max_pool(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let input = spatial(x)?;
     let windows = Windows::of(call, input, kernel_of(call, &[])?)?;
-    let shape = shape_of(x, &windows);
-    if let (Some(op), false) = (pool2d(&windows, input), call.wants(1)) {
-        return Ok(vec![pooled(ops, &Op::MaxPool2d(op), x, &shape)?]);
-    }
-    let gathered = windows.gather(ops, x, f64::NEG_INFINITY)?;
-    let largest = ops.reshape(&ops.reduce(ReduceOp::Max, &gathered, &[2])?, &shape)?;
+    let largest = ops.apply(&pooling!(&windows, true, MaxPool1d MaxPool2d MaxPool3d)?, &[x])?;
     if !call.wants(1) {
         return Ok(vec![largest]);
     }
-    // The position in the window selects the position in the image, to which that of the image in
-    // the whole tensor is added.
-    let chosen = ops.reduce(ReduceOp::ArgMax, &gathered, &[2])?;
-    let size: usize = input.iter().product();
-    let column_major = call.flag("storage_order");
-    let places: Vec<i64> = windows
-        .sources(input)
-        .into_iter()
-        .map(|at| at.map_or(0, |at| if column_major { turned(at, input) } else { at }) as i64)
-        .collect();
-    let table = ops.ints(&[1, places.len() / windows.taps(), windows.taps()], &places)?.broadcast(gathered.dims())?;
-    let within = ops.apply(&Op::Gather(Indexing::new(2)), &[&table, &chosen])?;
-    let rows = gathered.dims()[0];
-    let starts = ops.affine(&ops.iota(DType::I64, rows)?, size as f64, 0.0)?;
-    let positions = ops.add(&within, &ops.reshape(&starts, &[rows, 1, 1])?)?;
-    Ok(vec![largest, ops.reshape(&positions, &shape)?])
+    let op = pooling!(&windows, true, ArgMaxPool1d ArgMaxPool2d ArgMaxPool3d)?;
+    let mut positions = ops.apply_as(&op, DType::I64, &[x])?;
+    let (planes, size): (usize, usize) = (x.dims()[..2].iter().product(), input.iter().product());
+    if call.flag("storage_order") {
+        let places: Vec<i64> = (0..size).map(|at| turned(at, input) as i64).collect();
+        let flat = ops.reshape(&positions, &[positions.dims().iter().product()])?;
+        positions = ops.apply(&Op::IndexSelect(Indexing::new(0)), &[&ops.ints(&[size], &places)?, &flat])?;
+    }
+    // Those in the whole tensor.
+    let positions = ops.reshape(&positions, &[planes, windows.output.iter().product()])?;
+    let starts = ops.affine(&ops.iota(DType::I64, planes)?, size as f64, 0.0)?;
+    let positions = ops.add(&positions, &ops.reshape(&starts, &[planes, 1])?)?;
+    let positions = ops.reshape(&positions, largest.dims())?;
+    Ok(vec![largest, positions])
 }
 
 /// Returns the column-major position of a row-major one.
@@ -90,25 +86,20 @@ fn average_pool(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let input = spatial(x)?;
     let windows = Windows::of(call, input, kernel_of(call, &[])?)?;
-    let (shape, counts_padding) = (shape_of(x, &windows), call.flag("count_include_pad"));
-    if let Some(op) = pool2d(&windows, input) {
-        return Ok(vec![pooled(ops, &Op::AvgPool2d(op.with_count_include_pad(counts_padding)), x, &shape)?]);
-    }
-    let sums = ops.reduce(ReduceOp::Sum, &windows.gather(ops, x, 0.0)?, &[2])?;
-    let counts: Vec<f64> = windows.counts(input, counts_padding).into_iter().map(|count| count as f64).collect();
-    let counts = ops.values(x.dtype(), &[1, counts.len(), 1], &counts)?;
-    Ok(vec![ops.reshape(&ops.div(&sums, &counts)?, &shape)?])
+    let include = call.flag("count_include_pad");
+    Ok(vec![ops.apply(&pooling!(&windows, include, AvgPool1d AvgPool2d AvgPool3d)?, &[x])?])
 }
 
 /// The root of order p of the sum of |x|^p.
 fn lp_pool(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let windows = Windows::of(call, spatial(x)?, kernel_of(call, &[])?)?;
+    let shape = [&x.dims()[..2], &windows.output].concat();
     let p = call.int("p").unwrap_or(2) as f64;
     let power = |x: &Tensor, exponent| ops.apply(&Op::Powf(Powf::new(exponent)), &[x]);
     let powers = power(&ops.unary(UnaryOp::Abs, x)?, p)?;
     let sums = ops.reduce(ReduceOp::Sum, &windows.gather(ops, &powers, 0.0)?, &[2])?;
-    Ok(vec![ops.reshape(&power(&sums, 1.0 / p)?, &shape_of(x, &windows))?])
+    Ok(vec![ops.reshape(&power(&sums, 1.0 / p)?, &shape)?])
 }
 
 #[cfg(test)]

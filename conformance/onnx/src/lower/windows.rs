@@ -17,6 +17,8 @@ pub(super) struct Windows {
     pub after: Vec<usize>,
     /// Positions of the windows.
     pub output: Vec<usize>,
+    /// Whether their number is rounded up.
+    pub ceil: bool,
 }
 
 /// How an output's size is found from padding, or padding from an output's size.
@@ -55,8 +57,10 @@ impl Windows {
             return Err(Stop::Failed(format!("windows of {kernel:?} do not fit an input of {input:?}")));
         }
         let auto = AutoPad::of(call)?;
-        let pads = if auto == AutoPad::Explicit { call.sizes("pads", 2 * rank, 0)? } else { vec![0; 2 * rank] };
-        Self::fitted(auto, input, [kernel, stride, dilation], &pads, call.flag("ceil_mode"))
+        let is_explicit = auto == AutoPad::Explicit;
+        let pads = if is_explicit { call.sizes("pads", 2 * rank, 0)? } else { vec![0; 2 * rank] };
+        let is_same = matches!(auto, AutoPad::SameUpper | AutoPad::SameLower);
+        Self::fitted(auto, input, [kernel, stride, dilation], &pads, call.flag("ceil_mode") && !is_same)
     }
 
     fn fitted(
@@ -78,16 +82,17 @@ impl Windows {
                 output.push(count);
                 continue;
             }
-            let room = (input[d] + before[d] + after[d]).checked_sub(extent);
+            let rounding = if ceil { stride[d] - 1 } else { 0 };
+            let room = (input[d] + before[d] + after[d] + rounding).checked_sub(extent);
             let room = room.ok_or_else(|| Stop::Failed(format!("no window of {kernel:?} fits into {input:?}")))?;
-            let mut count = if ceil { room.div_ceil(stride[d]) } else { room / stride[d] } + 1;
+            let mut count = room / stride[d] + 1;
             // The last window has to start in the input or in the padding before it.
             if ceil && (count - 1) * stride[d] >= input[d] + before[d] {
                 count -= 1;
             }
             output.push(count);
         }
-        Ok(Self { kernel, stride, dilation, before, after, output })
+        Ok(Self { kernel, stride, dilation, before, after, output, ceil })
     }
 
     /// Elements of a window.
@@ -100,41 +105,17 @@ impl Windows {
         self.before == self.after
     }
 
-    /// Whether every window lies in the input and its padding.
-    pub(super) fn fit_padding(&self, input: &[usize]) -> bool {
-        (0..input.len()).all(|d| {
-            let end = (self.output[d].max(1) - 1) * self.stride[d] + (self.kernel[d] - 1) * self.dilation[d];
-            end < input[d] + self.before[d] + self.after[d]
-        })
-    }
-
     /// Returns where the elements of each window are in an input of the sizes `input`, window after
     /// window. `None` is padding.
     pub(super) fn sources(&self, input: &[usize]) -> Vec<Option<usize>> {
-        self.taken(input, |at, size, _| (at < size).then_some(at))
-    }
-
-    /// Returns how many elements of each window are in the input, or in the input and its padding.
-    pub(super) fn counts(&self, input: &[usize], with_padding: bool) -> Vec<usize> {
-        let sources = if with_padding {
-            // Positions do not matter here, only whether there is one.
-            self.taken(input, |at, size, after| (at < size + after || at >= usize::MAX / 2).then_some(0))
-        } else {
-            self.sources(input)
-        };
-        sources.chunks(self.taps()).map(|window| window.iter().flatten().count()).collect()
-    }
-
-    /// `place` gets a position in a dimension, which has wrapped below 0 if it is in the padding
-    /// before it, the size of the dimension, and the padding after it.
-    fn taken(&self, input: &[usize], place: fn(usize, usize, usize) -> Option<usize>) -> Vec<Option<usize>> {
         let mut found = Vec::new();
         for window in coordinates(&self.output) {
             for tap in coordinates(&self.kernel) {
                 let mut flat = Some(0);
                 for d in 0..input.len() {
+                    // It wraps below 0 in the padding before the input.
                     let at = (window[d] * self.stride[d] + tap[d] * self.dilation[d]).wrapping_sub(self.before[d]);
-                    flat = flat.zip(place(at, input[d], self.after[d])).map(|(flat, at)| flat * input[d] + at);
+                    flat = flat.filter(|_| at < input[d]).map(|flat| flat * input[d] + at);
                 }
                 found.push(flat);
             }
@@ -202,10 +183,8 @@ mod tests {
     fn windows_name_the_elements_they_cover() {
         let padded = windows(AutoPad::Explicit, 3, 2, 2, [1, 0], false);
         assert_eq!(padded.sources(&[3]), [None, Some(0), Some(1), Some(2)]);
-        assert_eq!((padded.counts(&[3], false), padded.counts(&[3], true)), (vec![1, 2], vec![2, 2]));
         let ceil = windows(AutoPad::Explicit, 4, 3, 2, [0, 0], true);
-        assert_eq!(ceil.counts(&[4], true), [3, 2]);
-        assert!(!ceil.fit_padding(&[4]));
+        assert_eq!(ceil.sources(&[4]), [Some(0), Some(1), Some(2), Some(2), Some(3), None]);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use super::Cases;
 use crate::huge::Sizes;
 use crate::huge::tiled::{Operand, Tiled, most};
 use isobit_hal::{
-    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Numerics, Op, Pool2d, UpsampleBilinear2d,
+    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Numerics, Op, Pool2d, Pool3d, UpsampleBilinear2d,
     UpsampleNearest1d, UpsampleNearest2d,
 };
 
 pub(super) fn cases(s: Sizes) -> Cases {
-    use DType::{BF16, F16, F32, I8, U8};
+    use DType::{BF16, F16, F32, I8, U8, U32};
     let (n, half) = (most(s), s.beyond_31());
     let images = |dtype, dims: &[usize]| Operand::new(dtype, dims).along(0);
     let portable = Numerics::Portable;
@@ -58,6 +58,19 @@ pub(super) fn cases(s: Sizes) -> Cases {
         (
             "many images",
             Tiled::new(Op::MaxPool2d(pool), vec![images(I8, &[3, 5, 22, 26])], images(I8, &[3, 5, 11, 13]), n),
+        ),
+        (
+            "many images",
+            Tiled::new(Op::ArgMaxPool2d(pool), vec![images(F32, &[3, 5, 22, 26])], images(U32, &[3, 5, 11, 13]), n),
+        ),
+        (
+            "many volumes",
+            Tiled::new(
+                Op::MaxPool3d(Pool3d::new([2, 3, 2])),
+                vec![images(F16, &[3, 5, 4, 9, 14])],
+                images(F16, &[3, 5, 2, 3, 7]),
+                n,
+            ),
         ),
         (
             "a tall image",

@@ -202,7 +202,15 @@ impl Op {
             (Op::Conv2d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
             (Op::ConvTranspose1d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
             (Op::ConvTranspose2d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
-            (Op::AvgPool2d(p) | Op::MaxPool2d(p), [src]) => pool(self, src, p)?,
+            (Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_), [src]) => pool(self, src)?,
+            (Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_), [src]) => pool(self, src)?,
+            (Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_), [src]) => {
+                let size = src.dims().iter().skip(2).fold(1, |all: usize, &size| all.saturating_mul(size));
+                if size > u32::MAX as usize {
+                    return Err(invalid(format!("{self} of {src}: a u32 index is at most {}", u32::MAX)));
+                }
+                pool(self, src)?
+            }
             (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleBilinear2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
@@ -240,6 +248,7 @@ impl Op {
             Op::Cast(_) | Op::Unpack(_) | Op::Dequantize(_) => None,
             Op::Cmp(_) | Op::Predicate(_) | Op::Pack(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
+            Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Some(DType::U32),
             Op::CountNonzero | Op::Nonzero { .. } => Some(DType::U32),
             Op::CountUnique | Op::UniqueInverse | Op::UniqueCounts { .. } | Op::UniqueFirst { .. } => Some(DType::U32),
             Op::MatmulInteger(_) => Some(DType::I32),

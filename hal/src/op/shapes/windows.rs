@@ -2,7 +2,7 @@
 //! upsampling.
 
 use super::{invalid, mismatch, rank};
-use crate::op::{Op, Pool2d};
+use crate::op::Op;
 use crate::{Dims, Result, Shape};
 
 /// The spatial parameters of a convolution of any rank.
@@ -80,28 +80,50 @@ pub(super) fn conv(op: &Op, src: &Shape, kernel: &Shape, w: &Windows<'_>) -> Res
     Ok(dims.into())
 }
 
-pub(super) fn pool(op: &Op, src: &Shape, p: &Pool2d) -> Result<Shape> {
-    rank(op, "an input", src, 4)?;
-    if p.kernel.contains(&0) || p.stride.contains(&0) {
-        return Err(invalid(format!("{op}: window {:?} and stride {:?} must be at least 1", p.kernel, p.stride)));
+pub(super) fn pool(op: &Op, src: &Shape) -> Result<Shape> {
+    let (p, spatial) = op.pool_windows().expect("the operation is a pool");
+    rank(op, "an input", src, spatial + 2)?;
+    let all = [&p.kernel, &p.stride, &p.dilation, &p.padding_before, &p.padding_after];
+    let [kernel, stride, dilation, before, after] = all.map(|sizes| &sizes[3 - spatial..]);
+    if [kernel, stride, dilation].iter().any(|sizes| sizes.contains(&0)) {
+        return Err(invalid(format!(
+            "{op}: window {kernel:?}, stride {stride:?} and dilation {dilation:?} must be at least 1"
+        )));
     }
+    let too_large = || {
+        let padding = if before == after { format!("{before:?}") } else { format!("{before:?} and {after:?}") };
+        invalid(format!(
+            "{op}: the window {kernel:?} with dilation {dilation:?} is larger than {src} with padding {padding}"
+        ))
+    };
+    kernel.iter().try_fold(1usize, |all, &k| all.checked_mul(k)).ok_or_else(too_large)?;
     let mut dims: Dims = src.dims()[..2].into();
-    for d in 0..2 {
-        if src.dims()[d + 2] == 0 {
-            return Err(invalid(format!("{op} of {src}: the last two dimensions must not be empty")));
+    for d in 0..spatial {
+        let size = src.dims()[d + 2];
+        if size == 0 {
+            return Err(invalid(format!("{op} of {src}: the dimensions after the first two must not be empty")));
         }
-        if p.padding[d] > p.kernel[d] / 2 {
+        let reach = (kernel[d] - 1).checked_mul(dilation[d]).and_then(|reach| reach.checked_add(1));
+        let extent = reach.ok_or_else(too_large)?;
+        if before[d].max(after[d]) >= extent {
             return Err(invalid(format!(
-                "{op}: a padding of {:?} is more than half of the window {:?}",
-                p.padding, p.kernel
+                "{op}: the padding {before:?} before and {after:?} after the input must be less than what a window covers, which is {extent} in dimension {}",
+                d + 2
             )));
         }
-        let around = p.padding[d].checked_mul(2);
-        let padded = around.and_then(|around| around.checked_add(src.dims()[d + 2]));
-        let room = padded.and_then(|size| size.checked_sub(p.kernel[d])).ok_or_else(|| {
-            invalid(format!("{op}: the window {:?} is larger than {src} with padding {:?}", p.kernel, p.padding))
-        })?;
-        dims.push(room / p.stride[d] + 1);
+        if before[d] > 0 && dilation[d] > size {
+            return Err(invalid(format!(
+                "{op} of {src}: with padding and a dilation of {}, windows may have no element in dimension {}; the dilation is at most the size",
+                dilation[d],
+                d + 2
+            )));
+        }
+        let padded = size.checked_add(before[d]).and_then(|size| size.checked_add(after[d])).ok_or_else(too_large)?;
+        let rounded = if p.ceil_mode { padded.saturating_add(stride[d] - 1) } else { padded };
+        let more = rounded.checked_sub(extent).ok_or_else(too_large)? / stride[d];
+        // A last window that begins after the input is left out.
+        let is_beyond = p.ceil_mode && more > 0 && more * stride[d] >= size + before[d];
+        dims.push(more + usize::from(!is_beyond));
     }
     Ok(dims.into())
 }

@@ -4,32 +4,54 @@
 use super::*;
 use half::f16;
 use isobit_hal::{
-    Activation, BinaryOp, ErrorKind, Op, Pool2d, RopeForm, Src, Triangle, UnaryOp, UpsampleBilinear2d,
-    UpsampleNearest1d, UpsampleNearest2d,
+    Activation, BinaryOp, ErrorKind, Op, Pool1d, Pool2d, Pool3d, RopeForm, Src, Triangle, UnaryOp, UpsampleBilinear2d,
+    UpsampleNearest1d, UpsampleNearest2d, WithDType,
 };
 
-/// Applies `f` to every window of `[1, c, h, w]`: it receives the elements in row-major order and
-/// the count, and returns one result.
-fn windows<T: Copy, R>(x: &[T], [c, h, w]: [usize; 3], p: Pool2d, f: impl Fn(Vec<T>, usize) -> R) -> Vec<R> {
-    let out = |d: usize, size: usize| (size + 2 * p.padding[d] - p.kernel[d]) / p.stride[d] + 1;
+/// Returns the number of windows of PyTorch's `pooling_output_shape`.
+fn windows_along(size: usize, p: &Pool3d, d: usize) -> usize {
+    let sizes = [size, p.kernel[d], p.stride[d], p.dilation[d], p.padding_before[d], p.padding_after[d]];
+    let [size, kernel, stride, dilation, before, after] = sizes.map(|size| size as isize);
+    let rounding = if p.ceil_mode { stride - 1 } else { 0 };
+    let mut count = (size + before + after - dilation * (kernel - 1) - 1 + rounding).div_euclid(stride) + 1;
+    if p.ceil_mode && (count - 1) * stride >= size + before {
+        count -= 1;
+    }
+    count as usize
+}
+
+/// Applies `f` to every window of `[1, c, d, h, w]`: it receives the elements in row-major order
+/// with their positions in the volume, and the count, and returns one result.
+fn windows<T: Copy, R>(
+    x: &[T],
+    [c, size @ ..]: [usize; 4],
+    p: Pool3d,
+    f: impl Fn(Vec<(usize, T)>, usize) -> R,
+) -> Vec<R> {
+    let counts = [0, 1, 2].map(|d| windows_along(size[d], &p, d));
+    let volume: usize = size.iter().product();
     let mut results = Vec::new();
-    for plane in 0..c {
-        for oy in 0..out(0, h) {
-            for ox in 0..out(1, w) {
-                let mut elements = Vec::new();
-                for i in 0..p.kernel[0] {
-                    for j in 0..p.kernel[1] {
-                        let y = (oy * p.stride[0] + i) as isize - p.padding[0] as isize;
-                        let column = (ox * p.stride[1] + j) as isize - p.padding[1] as isize;
-                        if (0..h as isize).contains(&y) && (0..w as isize).contains(&column) {
-                            elements.push(x[(plane * h + y as usize) * w + column as usize]);
-                        }
-                    }
-                }
-                let count = if p.count_include_pad { p.kernel[0] * p.kernel[1] } else { elements.len() };
-                results.push(f(elements, count));
+    for number in 0..c * counts.iter().product::<usize>() {
+        let (rest, x_at) = (number / counts[2], number % counts[2]);
+        let (rest, y_at) = (rest / counts[1], rest % counts[1]);
+        let (plane, window) = (rest / counts[0], [rest % counts[0], y_at, x_at]);
+        let (mut elements, mut count) = (Vec::new(), 0);
+        for tap in 0..p.kernel.iter().product() {
+            let tap: [usize; 3] =
+                [tap / (p.kernel[1] * p.kernel[2]), tap / p.kernel[2] % p.kernel[1], tap % p.kernel[2]];
+            let at = [0, 1, 2]
+                .map(|d| (window[d] * p.stride[d] + tap[d] * p.dilation[d]) as isize - p.padding_before[d] as isize);
+            let inside = |d: usize| (0..size[d] as isize).contains(&at[d]);
+            let padded = |d: usize| at[d] < (size[d] + p.padding_after[d]) as isize;
+            if (0..3).all(inside) {
+                let [z, y, x_at] = at.map(|at| at as usize);
+                let position = (z * size[1] + y) * size[2] + x_at;
+                elements.push((position, x[plane * volume + position]));
             }
+            count +=
+                usize::from((0..3).all(if p.count_include_pad { &padded as &dyn Fn(usize) -> bool } else { &inside }));
         }
+        results.push(f(elements, count));
     }
     results
 }
@@ -42,23 +64,65 @@ fn pools() -> Vec<Pool2d> {
         Pool2d::new([4, 5]).with_stride([1, 1]).with_padding([2, 2]).with_count_include_pad(false),
         Pool2d::new([7, 9]),
         Pool2d::new([1, 1]).with_stride([9, 9]),
+        Pool2d::new([3, 3]).with_stride([1, 2]).with_dilation([2, 3]),
+        Pool2d::new([3, 2]).with_stride([1, 1]).with_dilation([3, 5]).with_padding([3, 2]),
+        Pool2d::new([2, 3]).with_stride([2, 2]).with_ceil_mode(true),
+        Pool2d::new([3, 2]).with_stride([3, 4]).with_padding([1, 1]).with_ceil_mode(true),
+        Pool2d::new([3, 4]).with_stride([5, 3]).with_padding([1, 2]).with_ceil_mode(true).with_count_include_pad(false),
+        Pool2d::new([3, 2]).with_stride([2, 2]).with_padding_by_side([0, 1], [2, 0]),
+        Pool2d::new([2, 2])
+            .with_stride([3, 2])
+            .with_dilation([4, 2])
+            .with_padding_by_side([1, 2], [4, 1])
+            .with_ceil_mode(true),
+        Pool2d::new([9, 2]).with_stride([3, 1]).with_ceil_mode(true),
     ]
+}
+
+/// Pools over three dimensions, with their sizes; the pools over two come first.
+fn volumes() -> Vec<([usize; 4], Pool3d)> {
+    let thin = Pool3d::new([2, 3, 2]).with_stride([1, 2, 3]);
+    let mut all: Vec<_> = pools().iter().map(|p| ([3, 1, 7, 9], p.over_three())).collect();
+    all.push(([2, 4, 5, 6], Pool3d::new([2, 2, 2])));
+    all.push(([1, 5, 4, 6], thin.with_padding([1, 1, 0]).with_dilation([2, 1, 3]).with_count_include_pad(false)));
+    all.push(([2, 4, 5, 7], thin.with_padding_by_side([0, 1, 1], [1, 2, 0]).with_ceil_mode(true)));
+    all
+}
+
+/// Pools a volume by the operation that has as many dimensions as it needs.
+fn pooled<T: WithDType>(x: &[T], [c, d, h, w]: [usize; 4], p: Pool3d, is_average: bool) -> Vec<T> {
+    let mut plane = Pool2d::new([p.kernel[1], p.kernel[2]])
+        .with_stride([p.stride[1], p.stride[2]])
+        .with_dilation([p.dilation[1], p.dilation[2]])
+        .with_ceil_mode(p.ceil_mode)
+        .with_count_include_pad(p.count_include_pad);
+    plane = plane
+        .with_padding_by_side([p.padding_before[1], p.padding_before[2]], [p.padding_after[1], p.padding_after[2]]);
+    let layout = Layout::contiguous([1, c, d, h, w]);
+    let flat = Layout::contiguous([1, c, h, w]);
+    let y = match (is_average, plane.over_three() == p) {
+        (true, true) => storage(x).avg_pool2d(&flat, plane),
+        (false, true) => storage(x).max_pool2d(&flat, plane),
+        (true, false) => storage(x).avg_pool3d(&layout, p),
+        (false, false) => storage(x).max_pool3d(&layout, p),
+    };
+    vec::<T>(&y.unwrap())
 }
 
 #[test]
 fn windows_are_averaged_in_row_major_order() {
     let mut rng = Rng(91);
-    let (dims, l) = ([3, 7, 9], Layout::contiguous([1, 3, 7, 9]));
-    let x = rng.floats(3 * 7 * 9);
-    for pool in pools() {
-        let mean = |v: Vec<f32>, n: usize| v.iter().fold(0.0, |s, x| s + x) / n as f32;
-        assert_same(&vec::<f32>(&storage(&x).avg_pool2d(&l, pool).unwrap()), &windows(&x, dims, pool, mean));
+    for (dims, pool) in volumes() {
+        let x = rng.floats(dims.iter().product());
+        let mean = |v: Vec<(usize, f32)>, n: usize| v.iter().fold(0.0, |s, (_, x)| s + x) / n as f32;
+        assert_same(&pooled(&x, dims, pool, true), &windows(&x, dims, pool, mean));
         let wide: Vec<f64> = x.iter().map(|&v| f64::from(v) / 3.0).collect();
-        let mean = |v: Vec<f64>, n: usize| v.iter().fold(0.0, |s, x| s + x) / n as f64;
-        assert_same(&vec::<f64>(&storage(&wide).avg_pool2d(&l, pool).unwrap()), &windows(&wide, dims, pool, mean));
+        let mean = |v: Vec<(usize, f64)>, n: usize| v.iter().fold(0.0, |s, (_, x)| s + x) / n as f64;
+        assert_same(&pooled(&wide, dims, pool, true), &windows(&wide, dims, pool, mean));
         let half: Vec<f16> = x.iter().map(|&v| f16::from_f32(v)).collect();
-        let mean = |v: Vec<f16>, n: usize| f16::from_f32(v.iter().fold(0.0, |s, x| s + x.to_f32()) / n as f32);
-        assert_same(&vec::<f16>(&storage(&half).avg_pool2d(&l, pool).unwrap()), &windows(&half, dims, pool, mean));
+        let mean =
+            |v: Vec<(usize, f16)>, n: usize| f16::from_f32(v.iter().fold(0.0, |s, (_, x)| s + x.to_f32()) / n as f32);
+        assert_same(&pooled(&half, dims, pool, true), &windows(&half, dims, pool, mean));
     }
     let zeros = storage(&[-0.0f32; 4]).avg_pool2d(&Layout::contiguous([1, 1, 2, 2]), Pool2d::new([2, 2])).unwrap();
     assert_same(&vec::<f32>(&zeros), &[0.0]);
@@ -67,18 +131,63 @@ fn windows_are_averaged_in_row_major_order() {
 #[test]
 fn windows_have_maxima() {
     let mut rng = Rng(92);
-    let (dims, l) = ([3, 7, 9], Layout::contiguous([1, 3, 7, 9]));
     // A few distinct values, including +0, -0 and NaN.
-    let x: Vec<f32> = (0..189).map(|_| [-1.0, -0.0, 0.0, -2.5, f32::NEG_INFINITY, f32::NAN][rng.below(6)]).collect();
+    let some = [-1.0, -0.0, 0.0, -2.5, f32::NEG_INFINITY, f32::NAN];
     let key =
         |v: f32| if v.is_nan() { i64::MAX } else { i64::from((v * 4.0) as i32) * 2 - i64::from(v.is_sign_negative()) };
-    let ints: Vec<i8> = rng.bits(189);
-    for pool in pools() {
-        let largest = |v: Vec<f32>, _| v.into_iter().max_by_key(|&v| key(v)).unwrap();
-        assert_same(&vec::<f32>(&storage(&x).max_pool2d(&l, pool).unwrap()), &windows(&x, dims, pool, largest));
-        let largest = |v: Vec<i8>, _| v.into_iter().max().unwrap();
-        assert_same(&vec::<i8>(&storage(&ints).max_pool2d(&l, pool).unwrap()), &windows(&ints, dims, pool, largest));
+    for (dims, pool) in volumes() {
+        let x: Vec<f32> = (0..dims.iter().product()).map(|_| some[rng.below(6)]).collect();
+        let ints: Vec<i8> = rng.bits(x.len());
+        let largest = |v: Vec<(usize, f32)>, _| v.into_iter().map(|(_, v)| v).max_by_key(|&v| key(v)).unwrap();
+        assert_same(&pooled(&x, dims, pool, false), &windows(&x, dims, pool, largest));
+        let largest = |v: Vec<(usize, i8)>, _| v.into_iter().map(|(_, v)| v).max().unwrap();
+        assert_same(&pooled(&ints, dims, pool, false), &windows(&ints, dims, pool, largest));
     }
+    let line = Pool1d::new([3]).with_stride([2]).with_padding([1]);
+    let y = storage(&[4i32, 1, 2, 3]).max_pool1d(&Layout::contiguous([1, 1, 4]), line).unwrap();
+    assert_eq!(vec::<i32>(&y), [4, 3]);
+    let y = storage(&[4f32, 1.0, 2.0, 3.0]).avg_pool1d(&Layout::contiguous([1, 2, 2]), Pool1d::new([2])).unwrap();
+    assert_eq!(vec::<f32>(&y), [2.5, 2.5]);
+}
+
+#[test]
+fn windows_have_the_positions_of_their_maxima() {
+    let mut rng = Rng(93);
+    let some = [-1.0, -0.0, 0.0, 2.5, f32::NEG_INFINITY, f32::NAN];
+    // As PyTorch: torch/aten max_pool kernels take an element if it is larger or a NaN.
+    let place = |v: Vec<(usize, f32)>, _: usize| {
+        let first = v[0];
+        let found = v.iter().fold(first, |best, &next| if next.1 > best.1 || next.1.is_nan() { next } else { best });
+        found.0 as i64
+    };
+    for (dims, pool) in volumes() {
+        for kinds in [4, 5, 6] {
+            let x: Vec<f32> = (0..dims.iter().product()).map(|_| some[rng.below(kinds)]).collect();
+            let [c, d, h, w] = dims;
+            let layout = Layout::contiguous([1, c, d, h, w]);
+            let want = windows(&x, dims, pool, place);
+            let op = Op::ArgMaxPool3d(pool);
+            let shape = op.result_shape(&[layout.shape()]).unwrap().unwrap();
+            let mut wide = CpuDevice.zeros(&shape, DType::I64).unwrap();
+            let inputs = [Src::Storage(&storage(&x), &layout)];
+            CpuStorage::apply_into(&op, &inputs, &mut wide, &Layout::contiguous(shape)).unwrap();
+            assert_eq!(vec::<i64>(&wide), want, "{pool:?}");
+            let narrow: Vec<i64> =
+                vec::<u32>(&storage(&x).argmax_pool3d(&layout, pool).unwrap()).into_iter().map(i64::from).collect();
+            assert_eq!(narrow, want, "{pool:?}");
+        }
+    }
+    // torch.nn.functional.max_pool1d(torch.tensor([[[1, nan, 3, nan, 2.]]]), 5,
+    // return_indices=True)
+    let x = storage(&[1.0, f32::NAN, 3.0, f32::NAN, 2.0]);
+    assert_eq!(vec::<u32>(&x.argmax_pool1d(&Layout::contiguous([1, 1, 5]), Pool1d::new([5])).unwrap()), [3]);
+    let lowest = storage(&[i8::MIN; 4]);
+    let places = lowest.argmax_pool2d(&Layout::contiguous([1, 1, 2, 2]), Pool2d::new([1, 2])).unwrap();
+    assert_eq!(vec::<u32>(&places), [0, 2]);
+    // A plane that repeats one element, and has too many of them for a position.
+    let many = Layout::contiguous([1, 1, 1]).broadcast_as([1, 1, 1 << 32]).unwrap();
+    let error = lowest.argmax_pool1d(&many, Pool1d::new([1 << 32])).unwrap_err();
+    assert!(error.to_string().contains("u32 index"), "{error}");
 }
 
 #[test]

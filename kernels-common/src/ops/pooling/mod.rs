@@ -1,38 +1,70 @@
-//! Average and maximum pooling over rows and columns.
+//! Pooling: averages, maxima and their positions, over one, two or three dimensions.
 
 use crate::args;
 use crate::key::{Family, Key};
 use crate::launch::element_walk::{dims, parts};
-use crate::manifest::instances::pooling::{ANY, TWOS, width};
-use crate::ops::stored;
+use crate::manifest::instances::pooling::{ARG_MAX, AVERAGE, MAX, PLANE, TWOS, VOLUME, width};
+use crate::ops::{positions, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Pool2d, Result, Src};
+use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Pool3d, Result, Src};
 use std::mem::offset_of;
 
 fn key(op: &Op, dtype: DType, variant: u8) -> Key {
-    Key::new(Family::Pooling, usize::from(matches!(op, Op::MaxPool2d(_))), &[dtype], variant)
+    let of = match op {
+        Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => AVERAGE,
+        Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => MAX,
+        _ => ARG_MAX,
+    };
+    Key::new(Family::Pooling, of, &[dtype], variant)
+}
+
+fn is_positions(op: &Op) -> bool {
+    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_))
+}
+
+/// Returns the windows of an operation of the family, and how many dimensions they have.
+fn windows_of(op: &Op) -> (Pool3d, usize) {
+    op.pool_windows().expect("an operation of the family")
 }
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    [ANY, TWOS].map(|variant| key(op, dtypes[0], variant)).into()
+    let variants = match windows_of(op).1 {
+        _ if is_positions(op) => &[VOLUME],
+        1 => &[VOLUME, PLANE][..],
+        2 => &[VOLUME, PLANE, TWOS],
+        _ => &[VOLUME],
+    };
+    let variants = variants.iter().map(|&variant| key(op, dtypes[0], variant));
+    variants.chain(positions::keys(op, dtypes[1])).collect()
 }
 
 /// The layout of the kernels' `Windows`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Windows {
-    size: [u64; 2],
-    step: [u64; 2],
-    kernel: [u64; 2],
-    stride: [u64; 2],
-    padding: [u64; 2],
+    step: [u64; 3],
+    kernel: [u64; 3],
+    stride: [u64; 3],
+    dilation: [u64; 3],
+    begin: [u64; 3],
+    end: [u64; 3],
+    padded: [u64; 3],
     count: f64,
+    rows: u64,
 }
 
-const _: () = assert!(size_of::<Windows>() == 88);
-const _: () = assert!(offset_of!(Windows, count) == 80);
+const _: () = assert!(size_of::<Windows>() == 184);
+const _: () = assert!(offset_of!(Windows, count) == 168);
+
+/// Returns what a layout has in each of three dimensions, of which the last are spatial.
+fn over_three(values: &[usize], one: usize) -> [usize; 3] {
+    let mut all = [one; 3];
+    let spatial = values.len() - 2;
+    all[3 - spatial..].copy_from_slice(&values[2..]);
+    all
+}
 
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,
@@ -40,56 +72,75 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let (Op::AvgPool2d(pool) | Op::MaxPool2d(pool)) = op else { unreachable!("not an operation of the family") };
+    let (pool, spatial) = windows_of(op);
     let (src, src_layout) = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
-    let dtype = dst.dtype();
+    let dtype = src.dtype();
+    let words = positions::begin(op, dst, dst_layout)?;
+    let unit = if is_positions(op) { DType::U32 } else { dtype };
     let from = src.ptr().at(dtype, src_layout.start_offset());
-    let to = dst.ptr().at(dtype, dst_layout.start_offset());
-    let [n, c, row, column] = *src_layout.stride() else { unreachable!("validated to be of rank 4") };
-    if is_twos(pool, src_layout, dst_layout, from.0 | to.0, dtype.size_in_bytes()) {
+    let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
+    if !is_positions(op) && is_twos(&pool, src_layout, dst_layout, from.0 | to.0, dtype.size_in_bytes()) {
+        let [n, c, row, _] = *src_layout.stride() else { unreachable!("windows of rows and columns") };
         let dims = dims(&[n, c, 2 * row, 2], dst_layout, 2, width(dtype.size_in_bytes()));
         return parts(dst.device(), key(op, dtype, TWOS), &dims, |part| {
             let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
-            // SAFETY: both layouts were validated against their buffers; without padding, windows
-            // lie within the source.
+            // SAFETY: both layouts were validated against their buffers; the windows lie within the
+            // source.
             unsafe { part.launch.on(dst.device(), args![from, to, part.walk, row]) }
         });
     }
-    let both = |values: &[usize]| [values[0] as u64, values[1] as u64];
-    let whole = pool.kernel[0].saturating_mul(pool.kernel[1]);
+    let (size, counts) = (over_three(src_layout.dims(), 1), over_three(dst_layout.dims(), 1));
+    let end: [usize; 3] = std::array::from_fn(|d| pool.padding_before[d] + size[d]);
+    let padded: [usize; 3] = std::array::from_fn(|d| end[d] + pool.padding_after[d]);
+    let is_beyond = |d: usize| {
+        let reach = (counts[d] - 1) * pool.stride[d] + (pool.kernel[d] - 1) * pool.dilation[d];
+        reach >= padded[d]
+    };
+    let counts_some_padding = pool.count_include_pad && (0..3).any(is_beyond);
+    let whole: usize = pool.kernel.iter().product();
+    let all = |values: [usize; 3]| values.map(|value| value as u64);
     let windows = Windows {
-        size: both(&src_layout.dims()[2..]),
-        step: [row as u64, column as u64],
-        kernel: both(&pool.kernel),
-        stride: both(&pool.stride),
-        padding: both(&pool.padding),
+        step: all(over_three(src_layout.stride(), 0)),
+        kernel: all(pool.kernel),
+        stride: all(pool.stride),
+        dilation: all(pool.dilation),
+        begin: all(pool.padding_before),
+        end: all(end),
+        padded: if counts_some_padding { all(padded) } else { [0; 3] },
         // Rounded to the compute type here, because the kernels would round twice.
-        count: match (pool.count_include_pad, dtype) {
+        count: match (pool.count_include_pad && !counts_some_padding, dtype) {
             (false, _) => 0.0,
             (true, DType::F64) => whole as f64,
             (true, _) => f64::from(whole as f32),
         },
+        rows: if spatial == 3 { counts[1] as u64 } else { 0 },
     };
-    let planes: Dims = [n, c, 0, 0].as_slice().into();
-    parts(dst.device(), key(op, dtype, ANY), &dims(&planes, dst_layout, 2, 1), |part| {
-        let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
+    let is_plane = !is_positions(op) && spatial < 3 && pool.dilation == [1; 3] && !counts_some_padding;
+    let key = key(op, dtype, if is_plane { PLANE } else { VOLUME });
+    let mut planes: Dims = src_layout.stride().into();
+    planes[2..].fill(0);
+    let mut dims = dims(&planes, dst_layout, spatial, 1);
+    dims.iter_mut().for_each(|dim| dim.stride[1] *= words);
+    parts(dst.device(), key, &dims, |part| {
+        let (from, to) = (from.at(dtype, part.src), to.at(unit, part.dst));
         // SAFETY: both layouts were validated against their buffers; the kernel clips windows to
         // the source.
         unsafe { part.launch.on(dst.device(), args![from, to, part.walk, windows]) }
     })
 }
 
-/// Whether the windows are adjacent and two by two, and all accesses of the [`TWOS`] kernel are
-/// aligned.
-fn is_twos(pool: &Pool2d, src: &Layout, dst: &Layout, addresses: u64, size: usize) -> bool {
+/// Whether the windows are adjacent, two by two and all in the source, and all accesses of the
+/// [`TWOS`] kernel are aligned.
+fn is_twos(pool: &Pool3d, src: &Layout, dst: &Layout, addresses: u64, size: usize) -> bool {
     let results = width(size);
+    let adjacent = Pool3d::new([1, 2, 2]).with_ceil_mode(pool.ceil_mode).with_count_include_pad(pool.count_include_pad);
     let steps = |layout: &Layout| layout.stride()[..3].iter().fold(0, |all, s| all | s);
-    pool.kernel == [2, 2]
-        && pool.stride == [2, 2]
-        && pool.padding == [0, 0]
+    src.shape().rank() == 4
+        && *pool == adjacent
+        && (2..4).all(|d| 2 * dst.dims()[d] <= src.dims()[d])
         && src.stride()[3] == 1
         && dst.stride()[3] == 1
         && dst.dims()[3].is_multiple_of(results)

@@ -1,40 +1,45 @@
-// Pooling: averages and maxima of windows over rows and columns. Elements are taken in row-major
-// order.
+// Pooling: averages, maxima and their positions of windows over rows and columns, or over slices of
+// them. Elements are taken in row-major order.
 #include "device_lib/arith.cuh"
 #include "device_lib/extreme.cuh"
 #include "ops/element_walk.cuh"
 
 namespace isobit {
 
-// The size of the source plane and the windows; the host's `Windows` in pooling/mod.rs.
+// The windows, and how they lie in a volume of the source; the host's `Windows` in pooling/mod.rs.
 struct Windows {
-    // Rows first, then columns, in every array.
-    u64 size[2];
-    u64 step[2];
-    u64 kernel[2];
-    u64 stride[2];
-    u64 padding[2];
-    // The divisor of an average; 0 if it is the number of elements that the window covers in the
-    // source.
+    // Slices, rows and columns, in every array. A plane has one slice.
+    u64 step[3];
+    u64 kernel[3];
+    u64 stride[3];
+    u64 dilation[3];
+    // Positions count from the padding before the source: where the source begins and ends ...
+    u64 begin[3];
+    u64 end[3];
+    // ... and, if an average counts padding, where the padding after it ends; else 0.
+    u64 padded[3];
+    // The divisor of an average; 0 if it depends on the window.
     double count;
+    // Rows of a slice of the result; 0 if it has no slices.
+    u64 rows;
 };
 
 // Must match ops/pooling/mod.rs.
-static_assert(sizeof(Windows) == 88);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 80);
+static_assert(sizeof(Windows) == 184);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 168);
 
 template <typename T>
 struct Average {
     using C = compute_t<T>;
     C sum = 0;
-    ISOBIT_METHOD void add(T x) { sum = sum + to_compute(x); }
+    ISOBIT_METHOD void add(T x, u32) { sum = sum + to_compute(x); }
     ISOBIT_METHOD T finish(C count) const { return arith::quotient<T>(sum, count); }
 };
 
 template <typename T, bool FLOAT = is_float<T>>
 struct Maximum {
     T value = limits<T>::MIN;
-    ISOBIT_METHOD void add(T x) { value = x > value ? x : value; }
+    ISOBIT_METHOD void add(T x, u32) { value = x > value ? x : value; }
     ISOBIT_METHOD T finish(T) const { return value; }
 };
 
@@ -49,36 +54,88 @@ template <typename T>
 struct Maximum<T, true> {
     using C = compute_t<T>;
     C value = (C)from_bits(0xff800000u);
-    ISOBIT_METHOD void add(T x) { value = larger(value, to_compute(x)); }
+    ISOBIT_METHOD void add(T x, u32) { value = larger(value, to_compute(x)); }
     ISOBIT_METHOD T finish(C) const { return from_compute<T>(value); }
 };
 
-// The elements that a window covers along a dimension of the source.
-struct Covered {
-    u64 start;
-    u64 end;
+// The position of the last NaN if there is one, else of the first of the largest elements.
+template <typename T>
+struct ArgMaximum {
+    using C = compute_t<T>;
+    static constexpr u32 NONE = ~0u;
+    C value = 0;
+    u32 found = NONE;
+    ISOBIT_METHOD void add(T x, u32 place) {
+        const C c = to_compute(x);
+        bool takes = found == NONE || c > value;
+        if constexpr (is_float<T>)
+            takes = takes || is_nan(c);
+        value = takes ? c : value;
+        found = takes ? place : found;
+    }
+    ISOBIT_METHOD u32 finish(C) const { return found; }
 };
-ISOBIT_FN Covered covered(const Windows &w, int d, u64 index) {
-    const u64 start = index * w.stride[d], end = start + w.kernel[d] - w.padding[d];
-    return Covered{start > w.padding[d] ? start - w.padding[d] : 0, end < w.size[d] ? end : w.size[d]};
+
+// How many elements of a window lie before a position, if they are neighbours or with any dilation.
+template <bool DILATED>
+ISOBIT_FN u64 elements_before(const Windows &w, int d, u64 start, u64 end) {
+    if (end <= start)
+        return 0;
+    const u64 positions = end - start;
+    // Most windows of volumes have no dilation: the branch saves a division, and is the same for
+    // every thread.
+    const bool has_gaps = DILATED && w.dilation[d] != 1;
+    const u64 count = has_gaps ? (positions - 1) / w.dilation[d] + 1 : positions;
+    return count < w.kernel[d] ? count : w.kernel[d];
 }
 
-template <typename Op, typename T>
-ISOBIT_FN void pool(const T *src, T *dst, const ElementWalk &walk, const Windows &w) {
+// The elements that a window covers along a dimension of the source, the position of the first, and
+// by how many an average divides.
+struct Covered {
+    u64 start;
+    u64 count;
+    u64 counted;
+};
+template <bool DILATED>
+ISOBIT_FN Covered covered(const Windows &w, int d, u64 index) {
+    const u64 start = index * w.stride[d], first = elements_before<DILATED>(w, d, start, w.begin[d]);
+    const u64 count = elements_before<DILATED>(w, d, start, w.end[d]) - first;
+    const u64 at = start + (DILATED ? first * w.dilation[d] : first) - w.begin[d];
+    const bool counts_padding = DILATED && w.padded[d] != 0;
+    return Covered{at, count, counts_padding ? elements_before<DILATED>(w, d, start, w.padded[d]) : count};
+}
+
+// Windows over rows and columns of neighbours, or (VOLUME) over slices, with any dilation, or with
+// elements beyond the padding.
+template <typename Op, bool VOLUME, typename T, typename R>
+ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows &w) {
     for_each_element(walk, [&](const Element &e) {
-        const Covered rows = covered(w, 0, e.row), columns = covered(w, 1, e.column);
-        const u64 width = columns.end - columns.start;
-        const T *from = src + e.src + rows.start * w.step[0] + columns.start * w.step[1];
+        const u64 slice = VOLUME && w.rows != 0 ? e.row / w.rows : 0;
+        const Covered slices = VOLUME ? covered<VOLUME>(w, 0, slice) : Covered{0, 1, 1};
+        const Covered rows = covered<VOLUME>(w, 1, e.row - slice * w.rows);
+        const Covered columns = covered<VOLUME>(w, 2, e.column);
+        const u64 row_step = VOLUME ? w.step[1] * w.dilation[1] : w.step[1];
+        const u64 column_step = VOLUME ? w.step[2] * w.dilation[2] : w.step[2];
         Op op;
 #pragma unroll 1
-        for (u64 y = rows.start; y < rows.end; y++, from += w.step[0]) {
-            const T *x = from;
+        for (u64 z = 0; z < slices.count; z++) {
+            const u64 depth = VOLUME ? (slices.start + z * w.dilation[0]) * w.step[0] : 0;
+            const T *from = src + e.src + depth + rows.start * w.step[1] + columns.start * w.step[2];
+            const u32 width = (u32)(w.end[2] - w.begin[2]), height = (u32)(w.end[1] - w.begin[1]);
+            const u32 row = VOLUME ? (u32)(slices.start + z * w.dilation[0]) * height + (u32)rows.start : 0;
+            u32 line = row * width + (u32)columns.start;
+#pragma unroll 1
+            for (u64 y = 0; y < rows.count; y++, from += row_step, line += (u32)w.dilation[1] * width) {
+                const T *x = from;
+                u32 place = line;
 #pragma unroll 4
-            for (u64 j = 0; j < width; j++, x += w.step[1])
-                op.add(*x);
+                for (u64 j = 0; j < columns.count; j++, x += column_step, place += (u32)w.dilation[2])
+                    op.add(*x, place);
+            }
         }
         using C = compute_t<T>;
-        dst[e.dst] = op.finish(w.count != 0 ? (C)w.count : (C)((rows.end - rows.start) * width));
+        const u64 counted = slices.counted * rows.counted * columns.counted;
+        dst[e.dst] = op.finish(w.count != 0 ? (C)w.count : (C)counted);
     });
 }
 
@@ -93,10 +150,10 @@ ISOBIT_FN void pool_twos(const T *src, T *dst, const ElementWalk &walk, u64 row_
 #pragma unroll
         for (int v = 0; v < V; v++) {
             Op op;
-            op.add(upper.v[2 * v]);
-            op.add(upper.v[2 * v + 1]);
-            op.add(lower.v[2 * v]);
-            op.add(lower.v[2 * v + 1]);
+            op.add(upper.v[2 * v], 0);
+            op.add(upper.v[2 * v + 1], 0);
+            op.add(lower.v[2 * v], 0);
+            op.add(lower.v[2 * v + 1], 0);
             result.v[v] = op.finish(4);
         }
         store(dst + e.dst, result);
@@ -105,10 +162,10 @@ ISOBIT_FN void pool_twos(const T *src, T *dst, const ElementWalk &walk, u64 row_
 
 } // namespace isobit
 
-#define ISOBIT_POOL(NAME, OP, T)                                                                                       \
+#define ISOBIT_POOL(NAME, OP, T, VOLUME, R)                                                                            \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
-    NAME(const isobit::T *src, isobit::T *dst, const isobit::ElementWalk walk, const isobit::Windows windows) {        \
-        isobit::pool<isobit::OP<isobit::T>>(src, dst, walk, windows);                                                  \
+    NAME(const isobit::T *src, isobit::R *dst, const isobit::ElementWalk walk, const isobit::Windows windows) {        \
+        isobit::pool<isobit::OP<isobit::T>, VOLUME>(src, dst, walk, windows);                                          \
     }
 #define ISOBIT_POOL_TWOS(NAME, OP, T, V)                                                                               \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \

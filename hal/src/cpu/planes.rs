@@ -95,7 +95,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync, D: bytemuck::Pod + Send + Sync> Planes<
 
     /// Calls `body` with the rows of the destination, in groups, on several threads if there are
     /// many.
-    pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Row<'_, T, D>>) + Sync)) {
+    pub fn run(&self, body: &(dyn Fn(&mut Group<'_, '_, T, D>) + Sync)) {
         let rows = self.outer.iter().product::<usize>() * self.dst_plane.rows;
         if self.dst_plane.columns == 0 {
             return;
@@ -117,6 +117,9 @@ impl<'a, T: bytemuck::Pod + Send + Sync, D: bytemuck::Pod + Send + Sync> Planes<
         Row { planes: self, y, src: offsets[0], dst: offsets[1] + self.dst_plane.row_offset(y) }
     }
 }
+
+/// Rows that one thread computes.
+type Group<'g, 'p, T, D> = dyn Iterator<Item = Row<'p, T, D>> + 'g;
 
 /// A row of the destination. No other row shares its elements.
 pub(super) struct Row<'p, T, D = T> {

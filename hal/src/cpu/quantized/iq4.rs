@@ -13,10 +13,10 @@ const LEVELS: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 3
 /// Returns the index of the level nearest to a number, the upper one of two; NaN gives the last.
 #[inline(always)]
 fn nearest(v: f32) -> u8 {
-    let mut index = 0;
+    let mut index = LEVELS.len() as u8 - 1;
     for pair in LEVELS.windows(2) {
         let middle = (f32::from(pair[0]) + f32::from(pair[1])) / 2.0;
-        index += u8::from(!(v < middle));
+        index -= u8::from(v < middle);
     }
     index
 }

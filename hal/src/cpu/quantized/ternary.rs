@@ -38,7 +38,7 @@ impl Format for TQ1_0 {
         for (first, apart, digits) in RUNS {
             for (out, power) in out[first..].chunks_exact_mut(apart).zip(POWERS).take(digits) {
                 for (q, byte) in out.iter_mut().zip(bytes) {
-                    *q = (u16::from(byte.wrapping_mul(power)) * 3 >> 8) as i8 - 1;
+                    *q = (u16::from(byte.wrapping_mul(power)) * 3 / 256) as i8 - 1;
                 }
             }
             bytes = &bytes[apart..];

@@ -91,51 +91,64 @@ random! {
     std
 }
 
-/// Random ones and zeros: each element is 1 with probability `p`, else 0. f16, bf16, f32, f64, and
-/// the dtypes of conditions and masks: u8, u32 and i64.
-///
-/// An element takes one word of the sequence, whatever the dtype, and is 1 where the word is below
-/// [`threshold`](Self::threshold). So a seed gives the same ones in every dtype, and those are the
-/// elements where [`RandUniform`] of f32 in `[0, 1)` is below `p`, if `p` is a multiple of 2^-24.
-///
-/// ```rust
-/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
-/// # use isobit_hal::Bernoulli;
-/// let (mut mask, l) = (CpuDevice.storage_from_slice(&[9u8; 8])?, Layout::contiguous(8));
-/// let op = Op::Bernoulli(Bernoulli::new(0.5).at(7, 0)); // seed 7, offset 0
-/// CpuStorage::apply_into(&op, &[], &mut mask, &l)?;
-/// assert!(mask.to_vec::<u8>()?.iter().all(|&v| v <= 1));
-/// let mut floats = CpuDevice.storage_from_slice(&[0.0f32; 8])?;
-/// CpuStorage::apply_into(&op, &[], &mut floats, &l)?;
-/// let floats = floats.to_vec::<f32>()?;
-/// assert_eq!(mask.to_vec::<u8>()?, floats.iter().map(|&v| v as u8).collect::<Vec<_>>());
-/// # Ok::<(), isobit_hal::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Bernoulli {
+/// Parameters of choices with a probability.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident $(#[$p_meta:meta])* p) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $(#[$p_meta])* pub p: f64,
+            /// Selects the sequence.
+            pub seed: u64,
+            /// Position of the first element in the sequence. Number `offset + i` decides element
+            /// `i` of the result, in row-major order.
+            pub offset: u64,
+        }
+
+        impl $name {
+            /// Creates the parameters with seed 0 and offset 0.
+            pub const fn new(p: f64) -> Self {
+                Self { p, seed: 0, offset: 0 }
+            }
+
+            /// Sets the seed and the offset.
+            pub const fn at(mut self, seed: u64, offset: u64) -> Self {
+                self.seed = seed;
+                self.offset = offset;
+                self
+            }
+        }
+    };
+}
+choice! {
+    /// Random ones and zeros: each element is 1 with probability `p`, else 0. f16, bf16, f32, f64,
+    /// and the dtypes of conditions and masks: u8, u32 and i64.
+    ///
+    /// An element takes one word of the sequence, whatever the dtype, and is 1 where the word is
+    /// below [`threshold`](Self::threshold). So a seed gives the same ones in every dtype. They are
+    /// the elements where [`RandUniform`] of f32 in `[0, 1)` is below `p`, if `p` is a multiple of
+    /// 2^-24.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
+    /// # use isobit_hal::Bernoulli;
+    /// let (mut mask, l) = (CpuDevice.storage_from_slice(&[9u8; 8])?, Layout::contiguous(8));
+    /// let op = Op::Bernoulli(Bernoulli::new(0.5).at(7, 0)); // seed 7, offset 0
+    /// CpuStorage::apply_into(&op, &[], &mut mask, &l)?;
+    /// assert!(mask.to_vec::<u8>()?.iter().all(|&v| v <= 1));
+    /// let mut floats = CpuDevice.storage_from_slice(&[0.0f32; 8])?;
+    /// CpuStorage::apply_into(&op, &[], &mut floats, &l)?;
+    /// let floats = floats.to_vec::<f32>()?;
+    /// assert_eq!(mask.to_vec::<u8>()?, floats.iter().map(|&v| v as u8).collect::<Vec<_>>());
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Bernoulli
     /// The probability of a 1, from 0 to 1.
-    pub p: f64,
-    /// Selects the sequence.
-    pub seed: u64,
-    /// Position of the first element in the sequence. Element `i` of the result, in row-major
-    /// order, is number `offset + i`.
-    pub offset: u64,
+    p
 }
 
 impl Bernoulli {
-    /// Creates the parameters with seed 0 and offset 0.
-    pub const fn new(p: f64) -> Self {
-        Self { p, seed: 0, offset: 0 }
-    }
-
-    /// Sets the seed and the offset.
-    pub const fn at(mut self, seed: u64, offset: u64) -> Self {
-        self.seed = seed;
-        self.offset = offset;
-        self
-    }
-
     /// Returns the number of words, of all 2^32, that give a 1: `p * 2^32`, which is exact, rounded
     /// to the nearest integer, ties to even. No word gives a 1 for a `p` of 0, and every word does
     /// for 1.
@@ -150,50 +163,32 @@ impl Bernoulli {
     }
 }
 
-/// Dropout (Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014, *Dropout: a simple
-/// way to prevent neural networks from overfitting*, JMLR 15): each element is 0 with probability
-/// `p`, else `x / (1 - p)`, computed as a product with the rounded reciprocal. f16, bf16, f32 and
-/// f64.
-///
-/// The elements that are kept are those where [`mask`](Self::mask) has a 1, so a backward pass can
-/// draw the mask again instead of reading it.
-///
-/// ```rust
-/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
-/// # use isobit_hal::Dropout;
-/// let (x, l) = (CpuDevice.storage_from_slice(&[3.0f32; 8])?, Layout::contiguous(8));
-/// let dropout = Dropout::new(0.5).at(7, 0); // seed 7, offset 0
-/// let y = CpuStorage::apply(&Op::Dropout(dropout), &[(&x, &l)])?.to_vec::<f32>()?;
-/// let mut mask = CpuDevice.storage_from_slice(&[0.0f32; 8])?;
-/// CpuStorage::apply_into(&Op::Bernoulli(dropout.mask()), &[], &mut mask, &l)?;
-/// assert_eq!(y, mask.to_vec::<f32>()?.iter().map(|m| m * 6.0).collect::<Vec<_>>());
-/// # Ok::<(), isobit_hal::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Dropout {
+choice! {
+    /// Dropout (Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014, *Dropout: a
+    /// simple way to prevent neural networks from overfitting*, JMLR 15): each element is 0 with
+    /// probability `p`, else `x / (1 - p)`, computed as a product with the rounded reciprocal. f16,
+    /// bf16, f32 and f64.
+    ///
+    /// The elements that are kept are those where [`mask`](Self::mask) has a 1, so a backward pass
+    /// can draw the mask again instead of reading it.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
+    /// # use isobit_hal::Dropout;
+    /// let (x, l) = (CpuDevice.storage_from_slice(&[3.0f32; 8])?, Layout::contiguous(8));
+    /// let dropout = Dropout::new(0.5).at(7, 0); // seed 7, offset 0
+    /// let y = CpuStorage::apply(&Op::Dropout(dropout), &[(&x, &l)])?.to_vec::<f32>()?;
+    /// let mut mask = CpuDevice.storage_from_slice(&[0.0f32; 8])?;
+    /// CpuStorage::apply_into(&Op::Bernoulli(dropout.mask()), &[], &mut mask, &l)?;
+    /// assert_eq!(y, mask.to_vec::<f32>()?.iter().map(|m| m * 6.0).collect::<Vec<_>>());
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Dropout
     /// The probability of a 0, from 0 to 1.
-    pub p: f64,
-    /// Selects the sequence.
-    pub seed: u64,
-    /// Position of the first element in the sequence. Element `i`, in row-major order, is dropped
-    /// or kept by number `offset + i`.
-    pub offset: u64,
+    p
 }
 
 impl Dropout {
-    /// Creates the parameters with seed 0 and offset 0.
-    pub const fn new(p: f64) -> Self {
-        Self { p, seed: 0, offset: 0 }
-    }
-
-    /// Sets the seed and the offset.
-    pub const fn at(mut self, seed: u64, offset: u64) -> Self {
-        self.seed = seed;
-        self.offset = offset;
-        self
-    }
-
     /// Returns the draw that is 1 for the elements that are kept: with the probability `1 - p`, by
     /// the same numbers.
     pub const fn mask(&self) -> Bernoulli {

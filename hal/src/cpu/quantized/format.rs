@@ -36,8 +36,11 @@ pub(super) trait Format {
     /// Byte offset of `d`.
     const D: usize;
 
-    /// Reads the scales, one per sub-block.
-    fn scales(block: &[u8], out: &mut [Scale]);
+    /// Reads the scales, one per sub-block. By default all are `d`, an f16.
+    #[inline(always)]
+    fn scales(block: &[u8], out: &mut [Scale]) {
+        out.fill(Scale { factor: half_at(block, Self::D), summand: 0.0 });
+    }
 
     /// Reads the integers, one per element.
     fn integers(block: &[u8], out: &mut [i8]);

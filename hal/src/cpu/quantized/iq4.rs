@@ -80,11 +80,6 @@ impl Format for IQ4NL {
     const D: usize = 0;
 
     #[inline(always)]
-    fn scales(block: &[u8], out: &mut [Scale]) {
-        out[0] = Scale { factor: half_at(block, Self::D), summand: 0.0 };
-    }
-
-    #[inline(always)]
     fn integers(block: &[u8], out: &mut [i8]) {
         read(&block[2..], out);
     }

@@ -1,6 +1,6 @@
 //! tq1_0 and tq2_0: 256 integers from -1 to 1 with one scale.
 
-use super::format::{Format, Scale, Summand, half_at, put_half};
+use super::format::{Format, Summand, put_half};
 use super::rounding::{away, inverse, top};
 use crate::GgmlDType;
 
@@ -26,11 +26,6 @@ impl Format for TQ1_0 {
     const SUB: usize = 32;
     const SUMMAND: Summand = Summand::None;
     const D: usize = 52;
-
-    #[inline(always)]
-    fn scales(block: &[u8], out: &mut [Scale]) {
-        out.fill(Scale { factor: half_at(block, Self::D), summand: 0.0 });
-    }
 
     #[inline(always)]
     fn integers(block: &[u8], out: &mut [i8]) {
@@ -71,11 +66,6 @@ impl Format for TQ2_0 {
     const SUB: usize = 32;
     const SUMMAND: Summand = Summand::None;
     const D: usize = 64;
-
-    #[inline(always)]
-    fn scales(block: &[u8], out: &mut [Scale]) {
-        out.fill(Scale { factor: half_at(block, Self::D), summand: 0.0 });
-    }
 
     #[inline(always)]
     fn integers(block: &[u8], out: &mut [i8]) {

@@ -235,6 +235,21 @@ def windows(dtype):
     yield "max_pool3d_k3s2p1", "8x64x16x112x112 3x3x3", lambda: F.max_pool3d(video, 3, 2, 1)
     yield "upsample_nearest2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="nearest")
     yield "upsample_bilinear2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="bilinear")
+    clip = rand(8, 64, 8, 56, 56, dtype=dtype)
+    yield "resize_bicubic", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="bicubic")
+    yield "resize_nearest_exact", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="nearest-exact")
+    yield "resize_bilinear_antialiased", "32x128x112x112 /2", lambda: F.interpolate(x, (56, 56), mode="bilinear", antialias=True)
+    yield "resize_bicubic_antialiased", "32x128x112x112 /2", lambda: F.interpolate(x, (56, 56), mode="bicubic", antialias=True)
+    yield "resize_trilinear", "8x64x8x56x56 x2", lambda: F.interpolate(clip, scale_factor=2, mode="trilinear")
+    # The same positions as a resize, moved by less than an element, as optical flow has them.
+    near = F.affine_grid(torch.eye(2, 3, device="cuda").repeat(32, 1, 1), [32, 1, 112, 112], align_corners=False)
+    grid = (near + 0.01 * torch.randn_like(near)).to(dtype)
+    yield "grid_sample_bilinear", "32x128x112x112", lambda: F.grid_sample(x, grid, "bilinear", align_corners=False)
+    yield "grid_sample_nearest", "32x128x112x112", lambda: F.grid_sample(x, grid, "nearest", align_corners=False)
+    yield "grid_sample_bicubic", "32x128x112x112", lambda: F.grid_sample(x, grid, "bicubic", align_corners=False)
+    space = F.affine_grid(torch.eye(3, 4, device="cuda").repeat(8, 1, 1), [8, 1, 16, 56, 56], align_corners=False)
+    space, volume = space.to(dtype), rand(8, 64, 16, 56, 56, dtype=dtype)
+    yield "grid_sample_trilinear", "8x64x16x56x56", lambda: F.grid_sample(volume, space, "bilinear", align_corners=False)
 
 
 def drawn(dtype):

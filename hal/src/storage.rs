@@ -5,10 +5,10 @@ use crate::device::next_numbers;
 use crate::{
     Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd,
-    GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
-    PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce,
-    Repeat, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp,
-    Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    GgmlDType, GridSample, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
+    Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce,
+    Repeat, Resize, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle,
+    UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1675,6 +1675,27 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::UpsampleBilinear2d(op), &[(self, layout)])
     }
 
+    /// Resizes images by any rule; see [`Resize`]. Dtypes: nearest neighbours all, linear and cubic
+    /// interpolation f8e4m3, f16, bf16, f32 and f64. [Class](crate::Class): moved; defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for an image without elements,
+    /// and for scales, a region or a coefficient that are not as [`Resize`] has them.
+    fn resize(&self, layout: &Layout, op: Resize) -> Result<Self> {
+        Self::apply(&Op::Resize(op), &[(self, layout)])
+    }
+
+    /// Samples an image at the positions of a grid; see [`GridSample`]. Dtypes: f8e4m3, f16, bf16,
+    /// f32 and f64, with a grid of f32, or of the same dtype if that is f16, bf16 or f64.
+    /// [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for cubic interpolation in three
+    /// dimensions, and for an image without elements.
+    fn grid_sample(&self, layout: &Layout, grid: &Self, grid_layout: &Layout, op: GridSample) -> Result<Self> {
+        Self::apply(&Op::GridSample(op), &[(self, layout), (grid, grid_layout)])
+    }
+
     /// Reverses the order of the elements along dimensions; see [`Flip`]. Dtypes: all.
     /// [Class](crate::Class): moved.
     ///
@@ -1852,7 +1873,15 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The [common errors](Self#common-errors).
     fn pack(&self, layout: &Layout, dtype: PackedDType) -> Result<Self> {
-        Self::apply(&Op::Pack(dtype), &[(self, layout)])
+        self.pack_with(layout, Pack::new(dtype))
+    }
+
+    /// Like [`pack`](Self::pack), with a rule for what exceeds the type.
+    ///
+    /// # Errors
+    /// Like [`pack`](Self::pack).
+    fn pack_with(&self, layout: &Layout, op: Pack) -> Result<Self> {
+        Self::apply(&Op::Pack(op), &[(self, layout)])
     }
 
     /// Converts rows of packed elements (u8), of `elements` each, to a dtype; see

@@ -1,19 +1,20 @@
 //! Packing and unpacking elements of eight bits or fewer.
 
 use super::Rows;
-use isobit_hal::{BackendStorage, DType, Layout, Op, PackedDType, Result, Src, Unpack};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Pack, PackedDType, Result, Src, Unpack};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
 /// Rows, and elements of each.
 const SIZE: [usize; 2] = [8192, 8192];
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
+    use PackedDType::{F4E2M1, F8E4M3FNUZ, F8E8M0, I2, U4};
     let [count, k] = SIZE;
     let values = &Layout::contiguous(SIZE);
-    for packed in [PackedDType::U4, PackedDType::I2, PackedDType::F4E2M1, PackedDType::F8E8M0] {
+    for packed in [U4, I2, F4E2M1, F8E8M0, F8E4M3FNUZ] {
         let bytes = &Layout::contiguous([count, packed.row_bytes(k)]);
         for dtype in [DType::F32, DType::F16, DType::BF16] {
-            let [pack, unpack] = [Op::Pack(packed), Op::Unpack(Unpack::new(packed, k))];
+            let [pack, unpack] = [Op::Pack(Pack::new(packed)), Op::Unpack(Unpack::new(packed, k))];
             if !rows.wants(pack.name(), dtype) && !rows.wants(unpack.name(), dtype) {
                 continue;
             }

@@ -1,6 +1,7 @@
-"""Golden vectors of packed elements, from ml_dtypes: its integers of two and four bits, float4_e2m1fn
-and float8_e8m0fnu. Every code is unpacked; packed is what both round alike: f4e2m1 every number,
-integers whole numbers in their range, and powers of two of f8e8m0."""
+"""Golden vectors of packed elements, from ml_dtypes: its integers of two and four bits, float4_e2m1fn,
+float8_e8m0fnu and the two fnuz floats. Every code is unpacked; packed is what both round alike: floats
+every number (ml_dtypes does not saturate fnuz), integers whole numbers in their range, and powers of two
+of f8e8m0."""
 
 import ml_dtypes
 import numpy as np
@@ -18,6 +19,8 @@ TYPES = {
     "i2": (ml_dtypes.int2, 2),
     "f4e2m1": (ml_dtypes.float4_e2m1fn, 4),
     "f8e8m0": (ml_dtypes.float8_e8m0fnu, 8),
+    "f8e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, 8),
+    "f8e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, 8),
 }
 VALUES = ["f32", "f16", "bf16", "f64", "u8", "i8", "i32"]
 FLOATS = ["f32", "f16", "bf16", "f64"]
@@ -45,14 +48,14 @@ def result(x, dtype):
     return (dtype, x.shape, np.ascontiguousarray(x).tobytes())
 
 
-def packed(golden, name, x, dtype):
+def packed(golden, name, x, dtype, params=None):
     """`x` holds values of the dtype."""
     of, bits = TYPES[name]
     for shape in [(1, x.size)] + ([(x.size // 3, 3)] if x.size >= 3 else []):
         rows = x[: shape[0] * shape[1]].reshape(shape).astype(DTYPES[dtype])
         # Through f64, so that every dtype converts in one step.
         codes = codes_of(rows.astype(np.float64).astype(of), bits)
-        golden.case(f"pack_{name}", [plain(rows, dtype)], result(rows_of(codes, bits), "u8"), "raw")
+        golden.case(f"pack_{name}", [plain(rows, dtype)], result(rows_of(codes, bits), "u8"), "raw", params)
 
 
 def make(golden):
@@ -89,3 +92,9 @@ def make(golden):
         up, down = (np.nextafter(middles, np.array(end).astype(of)) for end in (np.inf, 0.0))
         every = np.concatenate([middles, up, down, np.array([0.0, 1e-4, 0.3, 0.9, 2.2, 7, 500, np.inf]).astype(of)])
         packed(golden, "f4e2m1", np.concatenate([every, -every]), dtype)
+        for name, beyond in [("f8e4m3fnuz", 256.0), ("f8e5m2fnuz", 65536.0)]:
+            magnitudes = np.append(np.arange(128, dtype=np.uint8).view(TYPES[name][0]).astype(np.float64), beyond)
+            middles = ((magnitudes[1:] + magnitudes[:-1]) / 2).astype(of)
+            up, down = (np.nextafter(middles, np.array(end).astype(of)) for end in (np.inf, 0.0))
+            every = np.concatenate([middles, up, down, np.array([0.0, 1e-7, 60000, np.inf, np.nan]).astype(of)])
+            packed(golden, name, np.concatenate([every, -every]), dtype, named(non_saturating=[1]))

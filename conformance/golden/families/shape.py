@@ -1,4 +1,4 @@
-"""Golden vectors of pooling, upsampling, triangles, fused additions, clamp, rotary embedding and running
+"""Golden vectors of pooling, upsampling, resizing, grid sampling, triangles, fused additions, clamp, rotary embedding and running
 sums, from PyTorch's CPU tensors.
 
 Results that round are computed in f64 and rounded to the dtype, so that the vectors do not depend on a
@@ -155,6 +155,62 @@ def upsample(golden, rng):
                             named(size=list(size), scale=scales(factors), align_corners=[align]))  # fmt: skip
 
 
+# The sizes of images, and of the positions.
+GRIDS = [((5, 9), (3, 5)), ((1, 4), (2, 2)), ((3, 2, 4), (2, 2, 3)), ((1, 1, 5), (1, 2, 2))]
+
+
+def grid_sample(golden, rng):
+    for image, positions in GRIDS:
+        for dtype in FLOATS:
+            of = {"f8e4m3": "f32", "f16": "f32"}.get(dtype, dtype)
+            x = draw(rng, [2, 3, *image], dtype)
+            grid = rng.uniform(-2.5, 2.5, [2, *positions, len(image)]).astype(DTYPES[of])
+            # Multiples of 1/16, whose positions are exact in f32, tell which element is nearest.
+            exact = (rng.integers(-40, 41, grid.shape) / 16.0).astype(DTYPES[of])
+            for mode, name in enumerate(["bilinear", "nearest", "bicubic"]):
+                for padding, outside in enumerate(["zeros", "border", "reflection"]):
+                    for align in [False, True]:
+                        if name == "bicubic" and len(image) == 3:
+                            continue
+                        at = exact if name == "nearest" else grid
+                        wide, places = tensor(x, dtype).double(), tensor(at, of).double()
+                        y = F.grid_sample(wide, places, name, outside, align)
+                        params = named(mode=[mode], padding=[padding], align_corners=[align])
+                        # Positions below 32 are within 2^-22, and a value changes by less than
+                        # four times the largest element from one to the next.
+                        bound = within(y, np.full(y.shape, 4 * float(wide.abs().max())), 64, dtype)
+                        golden.case("grid_sample", [operand(x, dtype), operand(at, of)], result(rounded(y, dtype), dtype),
+                                    "raw" if name == "nearest" else bound, params)  # fmt: skip
+
+
+RESIZES = [((7,), (4,)), ((3,), (8,)), ((5, 8), (3, 3)), ((4, 3), (9, 5)), ((6, 5), (6, 2)), ((3, 4, 5), (2, 6, 3))]
+LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
+
+
+def resize(golden, rng):
+    for image, size in RESIZES:
+        for dtype in CARRIERS:
+            x = draw(rng, [1, 2, *image], dtype)
+            places = torch.arange(2.0 * np.prod(image)).reshape(1, 2, *image)
+            for mode, rule in [("nearest", dict(coordinates=[4], nearest=[2])), ("nearest-exact", dict(nearest=[1]))]:
+                at = F.interpolate(places, size, mode=mode).long().numpy()
+                golden.case("resize_nearest", [operand(x, dtype)], result(x.reshape(-1)[at], dtype), "raw", named(size=size, **rule))
+        for dtype in FLOATS:
+            x = draw(rng, [1, 2, *image], dtype)
+            wide = tensor(x, dtype).double()
+            for op, mode in [("resize_linear", LINEAR[len(image)]), ("resize_cubic", "bicubic")]:
+                for align, smooth in [(False, False), (True, False), (False, True)]:
+                    if (smooth or mode == "bicubic") and len(image) != 2:
+                        continue
+                    # PyTorch evaluates the antialiasing cubic with -1/2, as Pillow does.
+                    rule = dict(cubic_coeff=[-0.5]) if smooth else {}
+                    y = F.interpolate(wide, size, mode=mode, align_corners=align, antialias=smooth)
+                    params = named(size=size, coordinates=[3 if align else 0], antialias=[smooth], exclude_outside=[smooth], **rule)
+                    # The sum of the magnitudes of cubic weights is below 2.
+                    bound = within(y, np.full(y.shape, 2 * float(wide.abs().max())), 64, dtype)
+                    golden.case(op, [operand(x, dtype)], result(rounded(y, dtype), dtype), bound, params)
+
+
 def triangle(golden, rng):
     for dtype in CARRIERS:
         for shape, diagonals in [([4, 7], [0, 2, -3, 9, -9]), ([2, 3, 5, 3], [-1])]:
@@ -228,6 +284,6 @@ def scan(golden, rng):
 
 
 def make(golden):
-    for part in [pool, any_pool, upsample, triangle, activation, clamp, rope, scan]:
+    for part in [pool, any_pool, upsample, triangle, activation, clamp, rope, scan, grid_sample, resize]:
         # Each part has its own generator, so that changing one does not affect another.
         part(golden, np.random.default_rng(sum(map(ord, part.__name__))))

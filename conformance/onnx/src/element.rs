@@ -54,13 +54,15 @@ const HELD: [(&str, DType); 14] = [
 
 /// The packed types, and the dtypes that hold their values on devices. Nodes work on the values;
 /// only casts to such a type pack them, and unpack them again.
-const PACKED: [(&str, PackedDType, DType); 6] = [
+const PACKED: [(&str, PackedDType, DType); 8] = [
     ("uint4", PackedDType::U4, DType::U8),
     ("int4", PackedDType::I4, DType::I8),
     ("uint2", PackedDType::U2, DType::U8),
     ("int2", PackedDType::I2, DType::I8),
     ("float4e2m1", PackedDType::F4E2M1, DType::F32),
     ("float8e8m0", PackedDType::F8E8M0, DType::F32),
+    ("float8e4m3fnuz", PackedDType::F8E4M3FNUZ, DType::F32),
+    ("float8e5m2fnuz", PackedDType::F8E5M2FNUZ, DType::F32),
 ];
 
 /// What the elements of a dtype stand for.

@@ -5,11 +5,13 @@
 //! shapes and positions of slices, are read back from the device.
 
 mod attention;
+mod boxes;
 mod cast;
 mod compact;
 mod composed;
 mod control;
 mod conv;
+mod det;
 mod einsum;
 mod elementwise;
 mod grid_sample;
@@ -68,11 +70,13 @@ const TABLES: &[Table] = &[
     compact::TABLE,
     scatter::TABLE,
     matmul::TABLE,
+    det::TABLE,
     einsum::TABLE,
     conv::TABLE,
     pool::TABLE,
     resize::TABLE,
     grid_sample::TABLE,
+    boxes::TABLE,
     norm::TABLE,
     attention::TABLE,
     linear_attention::TABLE,

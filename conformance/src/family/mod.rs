@@ -9,6 +9,7 @@ mod compact;
 mod conv;
 mod copy;
 mod elementwise;
+mod grid_sample;
 mod index_map;
 mod indexing;
 mod matmul;
@@ -20,6 +21,7 @@ mod pooling;
 mod quantized;
 mod random;
 mod reduce;
+mod resize;
 mod rope;
 mod scan;
 mod sort;
@@ -155,6 +157,8 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
         F::Conv => &conv::ConvFamily,
         F::Pooling => &pooling::PoolFamily,
         F::Upsample => &upsample::UpsampleFamily,
+        F::Resize => &resize::ResizeFamily,
+        F::GridSample => &grid_sample::GridSampleFamily,
         F::IndexMap => &index_map::IndexMapFamily,
         F::Random => &random::RandomFamily,
         F::Packed => &packed::PackedFamily,

@@ -7,7 +7,7 @@ use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
-use isobit_hal::{DType, Op, PackedDType, Unpack};
+use isobit_hal::{DType, Op, Pack, PackedDType, Unpack};
 use proptest::prelude::*;
 
 pub(super) struct PackedFamily;
@@ -17,7 +17,7 @@ const LONG: [usize; 4] = [97, 200, 515, 1024];
 
 fn packed(op: &Op) -> PackedDType {
     match op {
-        Op::Pack(dtype) | Op::Unpack(Unpack { dtype, .. }) => *dtype,
+        Op::Pack(Pack { dtype, .. }) | Op::Unpack(Unpack { dtype, .. }) => *dtype,
         other => unreachable!("{other} is another family's"),
     }
 }
@@ -26,6 +26,7 @@ impl Family for PackedFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         match op {
             Op::Unpack(op) => Op::Unpack(Unpack::new(op.dtype, params.size("elements"))),
+            Op::Pack(op) if params.flag("non_saturating") => Op::Pack(Pack::non_saturating(op.dtype)),
             other => other.clone(),
         }
     }
@@ -61,6 +62,9 @@ impl Family for PackedFamily {
         let elements = *dims.last().expect("one dimension at least");
         let params = match cell.operation.op() {
             Op::Unpack(_) => Params::Named(Named::default().with_sizes("elements", &[elements])),
+            Op::Pack(op) if op.dtype.is_fnuz() => {
+                Params::Named(Named::default().with_sizes("non_saturating", &[(index % 2) as usize]))
+            }
             _ => Params::None,
         };
         let op = cell.operation.with_params(&cell.dtypes, &params);
@@ -74,6 +78,11 @@ impl Family for PackedFamily {
             (Op::Unpack(_), _) => Dist::Uniform { scale: 8 },
             (_, PackedDType::F8E8M0) if draw.chance(70) => {
                 draw.pick((-140..128i32, 0..20i32).prop_map(|(low, n)| Dist::Exponents { low, high: low + n }))
+            }
+            (_, dtype) if dtype.is_fnuz() && draw.chance(50) => {
+                // From below half of the least number to beyond the largest, with halves of a unit.
+                let n = if dtype == PackedDType::F8E4M3FNUZ { (-12, 9) } else { (-19, 17) };
+                Dist::Exponents { low: n.0, high: n.1 }
             }
             _ if draw.chance(70) => draw.pick(prop_oneof![
                 3 => (0..5i32).prop_map(|scale| Dist::Uniform { scale }),

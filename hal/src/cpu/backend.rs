@@ -3,8 +3,8 @@
 
 use super::{
     CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compact, compare, conv, copy, fill,
-    index_map, indexing, matmul, matmul_integer, norm, packed, pooling, quantized, random, reduce, rope, scan, select,
-    sort, triangle, unary, upsample,
+    grid_sample, index_map, indexing, matmul, matmul_integer, norm, packed, pooling, quantized, random, reduce, resize,
+    rope, scan, select, sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -105,6 +105,8 @@ impl BackendStorage for CpuStorage {
             }
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) => upsample::nearest(op, stored(0), dst, dl),
             Op::UpsampleBilinear2d(op) => upsample::bilinear(op, stored(0), dst, dl),
+            Op::Resize(op) => resize::resize(op, stored(0), dst, dl),
+            Op::GridSample(op) => grid_sample::grid_sample(*op, stored(0), stored(1), dst, dl),
             Op::Flip(op) => index_map::flip(op, stored(0), dst, dl),
             Op::Roll(op) => index_map::roll(op, stored(0), dst, dl),
             Op::Pad(op) => index_map::pad(op, stored(0), dst, dl),
@@ -116,7 +118,7 @@ impl BackendStorage for CpuStorage {
             Op::Dropout(op) => random::dropout(op, inputs[0], dst, dl),
             Op::Quantize(format) => quantized::quantize(*format, stored(0), dst, dl),
             Op::Dequantize(format) => quantized::dequantize(*format, stored(0), dst, dl),
-            Op::Pack(dtype) => packed::pack(*dtype, stored(0), dst, dl),
+            Op::Pack(op) => packed::pack(*op, stored(0), dst, dl),
             Op::Unpack(op) => packed::unpack(*op, stored(0), dst, dl),
             Op::QMatmul(op) => quantized::qmatmul(*op, stored(0), stored(1), dst, dl),
             Op::QMatmulId(op) => return quantized::qmatmul_id(*op, stored(0), stored(1), stored(2), dst, dl),

@@ -1,6 +1,6 @@
 //! The numerics class of each operation: what is promised about the bits of its results.
 
-use super::{BinaryOp, Op, QActivations, ReduceOp, ScanOp, ScatterOp, UnaryOp};
+use super::{BinaryOp, Interpolation, Op, QActivations, ReduceOp, Resize, ScanOp, ScatterOp, UnaryOp};
 use crate::{DType, Numerics};
 
 /// What determines the result of an operation, and so what is promised about its bits.
@@ -131,6 +131,7 @@ impl Op {
             | Op::Unique { .. }
             | Op::UpsampleNearest1d(_)
             | Op::UpsampleNearest2d(_)
+            | Op::Resize(Resize { mode: Interpolation::Nearest, .. })
             | Op::Flip(_)
             | Op::Roll(_)
             | Op::Pad(_)
@@ -208,6 +209,8 @@ impl Op {
             | Op::AvgPool2d(_)
             | Op::AvgPool3d(_)
             | Op::UpsampleBilinear2d(_)
+            | Op::Resize(_)
+            | Op::GridSample(_)
             | Op::RandUniform(_)
             | Op::RandNormal(_)
             | Op::Bernoulli(_)

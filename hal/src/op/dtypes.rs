@@ -1,7 +1,7 @@
 //! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
-use super::{Attention, MatmulInteger, Op, Pad, PadMode, ScatterOp};
+use super::{Attention, Interpolation, MatmulInteger, Op, Pad, PadMode, ScatterOp};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The number of operands of an operation (including the destination), a description of the dtypes
@@ -157,7 +157,8 @@ impl Op {
             Op::Unary(u) if !u.is_float_only() => any(2, ds),
             Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) | Op::Unary(_) => floats(2, ds),
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => combined_floats(2, ds),
-            Op::Softmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) => combined_floats(2, ds),
+            Op::Resize(p) if p.mode == Interpolation::Nearest => any(2, ds),
+            Op::Softmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) | Op::Resize(_) => combined_floats(2, ds),
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
             Op::Binary(_) => any(3, ds),
@@ -217,6 +218,17 @@ impl Op {
                 }
                 let what = "ids of u8, u32, i32 or i64 and values of one dtype other than u16, u64 and f8e5m2";
                 DtypeRule::new(4, what, holds && !ds.iter().any(|d| d.is_elementwise()))
+            }
+            Op::GridSample(_) => {
+                let is_grid = |grid, image| match image {
+                    DType::F8E4M3 => grid == DType::F32,
+                    DType::F64 => grid == image,
+                    _ => grid == image || grid == DType::F32,
+                };
+                let holds = matches!(ds, [image, grid, dst] if image == dst && is_grid(*grid, *image));
+                let holds = holds && ds.iter().all(|d| d.is_float() && !d.is_elementwise());
+                let what = "an image and a destination of one float dtype other than f8e5m2, and a grid of that dtype or f32 (f32 for f8e4m3, f64 for f64)";
+                DtypeRule::new(3, what, holds)
             }
             Op::Pack(_) => {
                 let holds = matches!(ds, [src, DType::U8] if is_packable(*src));

@@ -6,10 +6,11 @@
 
 use super::{
     Activation, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, Indexing, LeakyRelu, Matmul,
-    MatmulInteger, Op, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul,
-    RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp,
-    ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, GridSample, Indexing, Interpolation,
+    LeakyRelu, Matmul, MatmulInteger, Op, Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate,
+    QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp,
+    ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d,
+    UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -88,6 +89,10 @@ families! {
     Pooling "pooling"
     /// Upsampling of images.
     Upsample "upsample"
+    /// Resizing of images in any way.
+    Resize "resize"
+    /// Samples of images at the positions of a grid.
+    GridSample "grid_sample"
     /// Moving elements by a map of their indices: flips, rolls, padding, repetition, concatenation.
     IndexMap "index_map"
     /// Random numbers.
@@ -195,6 +200,11 @@ impl Family {
                 Op::UpsampleNearest2d(UpsampleNearest2d::new([1, 1])),
                 Op::UpsampleBilinear2d(UpsampleBilinear2d::new([1, 1])),
             ],
+            Family::Resize => {
+                let modes = [Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic];
+                modes.map(|mode| Op::Resize(Resize::new(&[1], mode))).into()
+            }
+            Family::GridSample => vec![Op::GridSample(GridSample::new())],
             Family::IndexMap => vec![
                 Op::Flip(Flip::new(&[0])),
                 Op::Roll(Roll::new(&[1], &[0])),
@@ -209,7 +219,7 @@ impl Family {
             Family::Packed => {
                 let all = PackedDType::ALL.iter().copied();
                 let unpack = all.clone().map(|dtype| Op::Unpack(Unpack::new(dtype, 1)));
-                all.map(Op::Pack).chain(unpack).collect()
+                all.map(|dtype| Op::Pack(Pack::new(dtype))).chain(unpack).collect()
             }
             Family::Quantized => {
                 let formats = || GgmlDType::ALL.iter().copied();
@@ -271,6 +281,8 @@ impl Op {
             Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => Family::Pooling,
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
+            Op::Resize(_) => Family::Resize,
+            Op::GridSample(_) => Family::GridSample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
             Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) | Op::Dropout(_) => Family::Random,
             Op::Pack(_) | Op::Unpack(_) => Family::Packed,

@@ -7,6 +7,7 @@ mod conv;
 mod dtypes;
 mod family;
 mod functions;
+mod grid_sample;
 mod index_map;
 mod indexing;
 mod packed_dtype;
@@ -14,6 +15,7 @@ mod params;
 mod product;
 mod quantized;
 mod random;
+mod resize;
 mod scan;
 mod shapes;
 mod sort;
@@ -24,13 +26,15 @@ pub use class::Class;
 pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
 pub use family::Family;
 pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, ScatterOp, UnaryOp};
+pub use grid_sample::{GridPadding, GridSample, Interpolation};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
 pub use indexing::{GatherNd, Indexing, ScatterNd, ScatterReduce};
-pub use packed_dtype::{PackedDType, Unpack};
+pub use packed_dtype::{Pack, PackedDType, Unpack};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use product::MatmulInteger;
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{Bernoulli, Dropout, RandNormal, RandUniform};
+pub use resize::{Coordinates, NearestMode, Resize, ResizeAxis};
 pub use scan::Scan;
 pub use sort::{Sort, TopK};
 pub use window::{Pool1d, Pool2d, Pool3d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
@@ -71,6 +75,8 @@ macro_rules! for_packed {
             concat!($prefix, "_i2"),
             concat!($prefix, "_f4e2m1"),
             concat!($prefix, "_f8e8m0"),
+            concat!($prefix, "_f8e4m3fnuz"),
+            concat!($prefix, "_f8e5m2fnuz"),
         ]
     };
 }
@@ -521,6 +527,13 @@ pub enum Op {
     UpsampleNearest2d(UpsampleNearest2d),
     /// See [`UpsampleBilinear2d`]. Floats. Dtypes: `[src, dst]`, equal.
     UpsampleBilinear2d(UpsampleBilinear2d),
+    /// See [`Resize`]. Nearest neighbours: all dtypes; linear and cubic interpolation: floats.
+    /// Dtypes: `[src, dst]`, equal.
+    Resize(Resize),
+    /// Samples an image at the positions of a grid; see [`GridSample`]. f8e4m3, f16, bf16, f32 and
+    /// f64. Dtypes: `[image, grid, dst]`; image and dst equal, grid f32, or the same if that is
+    /// f16, bf16 or f64.
+    GridSample(GridSample),
     /// Reverses dimensions; see [`Flip`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Flip(Flip),
     /// Moves elements along dimensions, around the ends; see [`Roll`]. All dtypes. Dtypes: `[src,
@@ -545,7 +558,7 @@ pub enum Op {
     Dropout(Dropout),
     /// Packs each row of `[.., k]`, as many elements a byte as fit; see [`PackedDType`]. f32, f16,
     /// bf16, f64, u8, i8 and i32. Dtypes: `[src, dst]`, dst u8.
-    Pack(PackedDType),
+    Pack(Pack),
     /// Converts each row of packed elements to a dtype; see [`Unpack`]. f32, f16, bf16, f64, u8, i8
     /// and i32. Dtypes: `[src, dst]`, src u8.
     Unpack(Unpack),
@@ -674,6 +687,12 @@ impl Op {
             Op::UpsampleNearest1d(_) => "upsample_nearest1d",
             Op::UpsampleNearest2d(_) => "upsample_nearest2d",
             Op::UpsampleBilinear2d(_) => "upsample_bilinear2d",
+            Op::Resize(op) => match op.mode {
+                Interpolation::Nearest => "resize_nearest",
+                Interpolation::Linear => "resize_linear",
+                Interpolation::Cubic => "resize_cubic",
+            },
+            Op::GridSample(_) => "grid_sample",
             Op::Flip(_) => "flip",
             Op::Roll(_) => "roll",
             Op::Pad(_) => "pad",
@@ -683,7 +702,7 @@ impl Op {
             Op::RandNormal(_) => "rand_normal",
             Op::Bernoulli(_) => "bernoulli",
             Op::Dropout(_) => "dropout",
-            Op::Pack(dtype) => PACK[dtype.index()],
+            Op::Pack(op) => PACK[op.dtype.index()],
             Op::Unpack(op) => UNPACK[op.dtype.index()],
             Op::Quantize(f) => QUANTIZE[f.index()],
             Op::Dequantize(f) => DEQUANTIZE[f.index()],

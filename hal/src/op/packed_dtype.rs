@@ -60,6 +60,13 @@ packed_dtypes! {
     /// Powers of two from 2^-127 to 2^127, and a NaN, one in a byte: the scales of the OCP
     /// microscaling formats.
     F8E8M0 "f8e8m0" 8
+    /// Floats of four exponent bits and three of the significand, one in a byte, as MI300 computes
+    /// with them: up to ±240, with one zero and one NaN and without infinities. A code stands for
+    /// half of what it is in [`DType::F8E4M3`](crate::DType::F8E4M3).
+    F8E4M3FNUZ "f8e4m3fnuz" 8
+    /// Floats of five exponent bits and two of the significand, one in a byte, as MI300 computes
+    /// with them: up to ±57344, with one zero and one NaN and without infinities.
+    F8E5M2FNUZ "f8e5m2fnuz" 8
 }
 
 impl PackedDType {
@@ -70,7 +77,12 @@ impl PackedDType {
 
     /// Whether the elements are integers.
     pub const fn is_int(self) -> bool {
-        !matches!(self, PackedDType::F4E2M1 | PackedDType::F8E8M0)
+        !matches!(self, PackedDType::F4E2M1 | PackedDType::F8E8M0) && !self.is_fnuz()
+    }
+
+    /// Whether the elements are floats of eight bits with one zero and one NaN.
+    pub const fn is_fnuz(self) -> bool {
+        matches!(self, PackedDType::F8E4M3FNUZ | PackedDType::F8E5M2FNUZ)
     }
 
     /// Whether the elements are integers with a sign.
@@ -92,6 +104,39 @@ impl PackedDType {
 impl fmt::Display for PackedDType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// Packs each row of `[.., k]`; see [`PackedDType`].
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pack, PackedDType};
+/// let (x, l) = (CpuDevice.storage_from_slice(&[1.0f32, -300.0])?, Layout::contiguous(2));
+/// let saturated = x.pack(&l, PackedDType::F8E4M3FNUZ)?;
+/// assert_eq!(saturated.to_vec::<u8>()?, [0x40, 0xff]);
+/// let packed = x.pack_with(&l, Pack::non_saturating(PackedDType::F8E4M3FNUZ))?;
+/// assert_eq!(packed.to_vec::<u8>()?, [0x40, 0x80]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pack {
+    /// The type of the packed elements.
+    pub dtype: PackedDType,
+    /// Whether magnitudes beyond the largest number of f8e4m3fnuz or f8e5m2fnuz give that number;
+    /// they give NaN otherwise. Has no effect on other types.
+    pub saturate: bool,
+}
+
+impl Pack {
+    /// Packs to a type, and saturates.
+    pub const fn new(dtype: PackedDType) -> Self {
+        Self { dtype, saturate: true }
+    }
+
+    /// Packs to a type. f8e4m3fnuz and f8e5m2fnuz overflow to NaN, as PyTorch's casts do.
+    pub const fn non_saturating(dtype: PackedDType) -> Self {
+        Self { dtype, saturate: false }
     }
 }
 

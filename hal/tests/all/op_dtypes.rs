@@ -64,6 +64,7 @@ fn some_dtypes_are_not_combined() {
         Family::Compare | Family::Select | Family::Triangle | Family::Sort | Family::IndexMap => false,
         Family::Compact => false,
         Family::Indexing => op.scatter_op().is_some_and(|op| op != ScatterOp::Set),
+        Family::Resize => op.name() != "resize_nearest",
         Family::Upsample => matches!(op, Op::UpsampleBilinear2d(_)),
         _ => true,
     };
@@ -78,6 +79,7 @@ fn some_dtypes_are_not_combined() {
                 Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => dtypes[1] = DType::U32,
                 Op::MaskedSelect { .. } | Op::Compress { .. } => dtypes[1] = DType::U8,
                 _ if op.family() == Family::Compact => dtypes[1] = op.result_dtype(&[dtype]).unwrap(),
+                Op::GridSample(_) => dtypes[1] = DType::F32,
                 Op::Reduce(r) => dtypes[1] = r.op.result_dtype(dtype),
                 _ if op.family() == Family::Indexing => dtypes[1] = DType::U32,
                 _ => {}

@@ -112,6 +112,38 @@ fn windows_have_pytorchs_shapes() {
 }
 
 #[test]
+fn images_are_sampled_and_resized_in_their_dimensions() {
+    use ErrorKind::{InvalidArgument, ShapeMismatch};
+    let sample = |mode| Op::GridSample(GridSample::new().with_mode(mode));
+    let linear = sample(Interpolation::Linear);
+    assert_eq!(shape(linear.clone(), &[&[2, 3, 4, 5], &[2, 6, 7, 2]]).unwrap(), [2, 3, 6, 7]);
+    assert_eq!(shape(linear.clone(), &[&[2, 3, 4, 5, 6], &[2, 7, 8, 9, 3]]).unwrap(), [2, 3, 7, 8, 9]);
+    assert_eq!(shape(linear.clone(), &[&[2, 3, 0, 5], &[2, 0, 7, 2]]).unwrap(), [2, 3, 0, 7]);
+    refused(linear.clone(), &[&[2, 3, 4], &[2, 6, 1]], ShapeMismatch, "[n, c, h, w]");
+    refused(linear.clone(), &[&[2, 3, 4, 5], &[2, 6, 7, 3]], ShapeMismatch, "2 numbers in its last dimension");
+    refused(linear.clone(), &[&[2, 3, 4, 5], &[1, 6, 7, 2]], ShapeMismatch, "batch of 2");
+    refused(linear, &[&[2, 3, 0, 5], &[2, 6, 7, 2]], InvalidArgument, "no elements to sample");
+    let cubic = sample(Interpolation::Cubic);
+    refused(cubic, &[&[2, 3, 4, 5, 6], &[2, 7, 8, 9, 3]], InvalidArgument, "two dimensions");
+
+    let resize = |size: &[usize]| Resize::new(size, Interpolation::Linear);
+    assert_eq!(shape(Op::Resize(resize(&[7])), &[&[2, 3, 4]]).unwrap(), [2, 3, 7]);
+    assert_eq!(shape(Op::Resize(resize(&[7, 0, 9])), &[&[2, 3, 4, 0, 6]]).unwrap(), [2, 3, 7, 0, 9]);
+    refused(Op::Resize(resize(&[7])), &[&[2, 3, 4, 5]], ShapeMismatch, "rank 3");
+    refused(Op::Resize(resize(&[1; 4])), &[&[2, 3, 4, 5, 6, 7]], InvalidArgument, "one, two or three");
+    refused(Op::Resize(resize(&[7])), &[&[2, 3, 0]], InvalidArgument, "no elements");
+    for scale in [&[1.0, 2.0][..], &[0.0], &[f64::INFINITY]] {
+        refused(Op::Resize(resize(&[7]).with_scale(scale)), &[&[2, 3, 4]], InvalidArgument, "1 positive numbers");
+    }
+    let vanishing = resize(&[1]).with_scale(&[1e-9]);
+    assert_eq!(shape(Op::Resize(vanishing.clone()), &[&[2, 3, 4]]).unwrap(), [2, 3, 1]);
+    refused(Op::Resize(vanishing.with_antialias(true)), &[&[2, 3, 4]], InvalidArgument, "half an element");
+    let region = Coordinates::CropAndResize([[0.0, f64::NAN]].as_slice().into());
+    refused(Op::Resize(resize(&[7]).with_coordinates(region)), &[&[2, 3, 4]], InvalidArgument, "region");
+    refused(Op::Resize(resize(&[7]).with_cubic_coeff(f64::NAN)), &[&[2, 3, 4]], InvalidArgument, "coefficient");
+}
+
+#[test]
 fn ids_must_suit_what_they_count_in() {
     let gather = Op::Gather(Indexing::new(1));
     assert_eq!(shape(gather.clone(), &[&[4, 5], &[3, 9]]).unwrap(), [3, 9]);

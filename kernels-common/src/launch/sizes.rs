@@ -370,6 +370,15 @@ sizes! {
     UPSAMPLE = Size::adjusted("upsample.units", 1 << 30, 128);
     /// The sides from which positions are not computed by bands.
     UPSAMPLE_SIDE = Size::adjusted("upsample.side", 1 << 31, 96);
+    /// The most units of one launch: a grid has fewer than 2^32 threads.
+    GRID_SAMPLE = Size::adjusted("grid_sample.units", 1 << 30, 128);
+    /// The same of a resize.
+    RESIZE = Size::adjusted("resize.units", 1 << 30, 128);
+    /// The most channels that a thread takes of a position: enough that finding the elements around
+    /// it does not count.
+    CHANNELS = Size::fixed("channels.most", 16);
+    /// The results from which a thread takes several channels of a position.
+    CHANNELS_ENOUGH = Size::adjusted("channels.enough", 1 << 18, 32);
     /// The most elements of one launch of a flip, roll or padding: with the last block's overhang,
     /// indices stay below 2^31.
     INDEX_MAP = Size::adjusted("index_map.elements", 1 << 30, 2048);

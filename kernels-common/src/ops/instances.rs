@@ -23,6 +23,8 @@ pub(crate) mod conv;
 pub(crate) mod copy;
 #[path = "fill/instances.rs"]
 mod fill;
+#[path = "grid_sample/instances.rs"]
+pub(crate) mod grid_sample;
 #[path = "index_map/instances.rs"]
 pub(crate) mod index_map;
 #[path = "indexing/instances.rs"]
@@ -41,6 +43,8 @@ pub(crate) mod quantized;
 pub(crate) mod random;
 #[path = "reduce/instances.rs"]
 pub(crate) mod reduce;
+#[path = "resize/instances.rs"]
+pub(crate) mod resize;
 #[path = "rope/instances.rs"]
 pub(crate) mod rope;
 #[path = "scan/instances.rs"]
@@ -180,6 +184,8 @@ pub fn add(modules: &mut Vec<Module>) {
             Family::Conv => conv::add,
             Family::Pooling => pooling::add,
             Family::Upsample => upsample::add,
+            Family::GridSample => grid_sample::add,
+            Family::Resize => resize::add,
             Family::IndexMap => index_map::add,
             Family::Random => random::add,
             Family::Packed => packed::add,

@@ -5,12 +5,14 @@ pub(crate) mod attention;
 pub(crate) mod bias_activation;
 pub(crate) mod binary;
 pub(crate) mod cast;
+mod channels;
 pub(crate) mod compact;
 pub(crate) mod compare;
 pub(crate) mod conv;
 pub(crate) mod copy;
 mod dense;
 pub(crate) mod fill;
+pub(crate) mod grid_sample;
 pub(crate) mod index_map;
 pub(crate) mod indexing;
 pub(crate) mod matmul;
@@ -21,6 +23,7 @@ mod positions;
 pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod resize;
 pub(crate) mod rope;
 pub(crate) mod scan;
 pub(crate) mod select;
@@ -62,6 +65,8 @@ macro_rules! in_family {
             Family::Conv => conv::$function($($arg),*),
             Family::Pooling => pooling::$function($($arg),*),
             Family::Upsample => upsample::$function($($arg),*),
+            Family::GridSample => grid_sample::$function($($arg),*),
+            Family::Resize => resize::$function($($arg),*),
             Family::IndexMap => index_map::$function($($arg),*),
             Family::Random => random::$function($($arg),*),
             Family::Packed => packed::$function($($arg),*),

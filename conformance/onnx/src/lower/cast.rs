@@ -6,7 +6,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{BackendStorage, Cast, CmpOp, DType, Op, PackedDType};
+use isobit::{BackendStorage, Cast, CmpOp, DType, Op, Pack};
 
 pub(super) const TABLE: Table =
     &[("Cast", Rule::Code(cast)), ("CastLike", Rule::Code(cast_like)), ("BitCast", Rule::Code(bit_cast))];
@@ -14,7 +14,8 @@ pub(super) const TABLE: Table =
 /// Casts to an element type, by the rules of ONNX.
 pub(super) fn convert(ops: &Ops, x: &Tensor, to: Element, saturates: bool) -> Lowered<Tensor> {
     if let Kind::Packed(packed) = to.kind {
-        return through(ops, x, packed, to);
+        let pack = if saturates { Pack::new(packed) } else { Pack::non_saturating(packed) };
+        return through(ops, x, pack, to);
     }
     if to.is_bool() {
         return if x.element().is_bool() { Ok(x.clone()) } else { ops.compare_with(CmpOp::Ne, x, 0.0) };
@@ -23,7 +24,7 @@ pub(super) fn convert(ops: &Ops, x: &Tensor, to: Element, saturates: bool) -> Lo
 }
 
 /// Packs the elements and unpacks them again, which gives them the values of a packed type.
-pub(super) fn through(ops: &Ops, x: &Tensor, packed: PackedDType, to: Element) -> Lowered<Tensor> {
+pub(super) fn through(ops: &Ops, x: &Tensor, pack: Pack, to: Element) -> Lowered<Tensor> {
     let x = match x.dtype() {
         DType::F32 | DType::F16 | DType::BF16 | DType::F64 | DType::U8 | DType::I8 | DType::I32 => x.clone(),
         other if other.is_float() => ops.cast(x, DType::F32)?,
@@ -31,8 +32,8 @@ pub(super) fn through(ops: &Ops, x: &Tensor, packed: PackedDType, to: Element) -
         _ => ops.cast(x, DType::I32)?,
     };
     let row = ops.reshape(&x, &[x.len()])?;
-    let rows = ops.apply(&Op::Pack(packed), &[&row])?;
-    let values = rows.storage().unpack(rows.layout(), packed, x.len(), to.dtype)?;
+    let rows = ops.apply(&Op::Pack(pack), &[&row])?;
+    let values = rows.storage().unpack(rows.layout(), pack.dtype, x.len(), to.dtype)?;
     Ok(Tensor::new(values, x.dims()).of(to.kind))
 }
 

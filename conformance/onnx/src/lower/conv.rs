@@ -1,9 +1,10 @@
 //! Convolutions, and their transpose.
 
+use super::grid_sample::{around, folded, weighted};
 use super::matmul::centred;
 use super::quantize::requantize;
 use super::shape::size_of;
-use super::windows::{AutoPad, Windows, kernel_of, spatial};
+use super::windows::{AutoPad, Windows, coordinates, kernel_of, spatial};
 use super::{Rule, Table};
 use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
@@ -18,6 +19,7 @@ pub(super) const TABLE: Table = &[
     ("ConvTranspose", Rule::Code(conv_transpose)),
     ("CausalConvWithState", Rule::Code(causal_conv)),
     ("Col2Im", Rule::Code(col2im)),
+    ("DeformConv", Rule::Code(deform_conv)),
 ];
 
 /// Adds one value for each channel of `[n, c, ..]`.
@@ -94,24 +96,25 @@ fn conv_transpose(call: &Call<'_>) -> Outputs {
     let groups = size_of(call.int("group").unwrap_or(1))?;
     let (stride, dilation) = (call.sizes("strides", spatial, 1)?, call.sizes("dilations", spatial, 1)?);
     let more = call.sizes("output_padding", spatial, 0)?;
-    let op = match spatial {
-        1 => Op::ConvTranspose1d(
-            ConvTranspose1d::default()
+    let mut y = match spatial {
+        1 => {
+            let op = ConvTranspose1d::default()
                 .with_stride([stride[0]])
                 .with_dilation([dilation[0]])
                 .with_output_padding([more[0]])
-                .with_groups(groups),
-        ),
-        2 => Op::ConvTranspose2d(
-            ConvTranspose2d::default()
+                .with_groups(groups);
+            ops.apply(&Op::ConvTranspose1d(op), &[x, weights])?
+        }
+        2 => {
+            let op = ConvTranspose2d::default()
                 .with_stride([stride[0], stride[1]])
                 .with_dilation([dilation[0], dilation[1]])
                 .with_output_padding([more[0], more[1]])
-                .with_groups(groups),
-        ),
-        _ => return Err(call.form(format!("{spatial} spatial dimensions"))),
+                .with_groups(groups);
+            ops.apply(&Op::ConvTranspose2d(op), &[x, weights])?
+        }
+        _ => transposed_by_product(ops, x, weights, [stride.clone(), dilation], &more, groups)?,
     };
-    let mut y = ops.apply(&op, &[x, weights])?;
     let auto = AutoPad::of(call)?;
     let pads = call.sizes("pads", 2 * spatial, 0)?;
     for d in 0..spatial {
@@ -141,6 +144,30 @@ fn conv_transpose(call: &Call<'_>) -> Outputs {
         Some(bias) => add_channels(ops, &y, bias)?,
         None => y,
     }])
+}
+
+/// A transposed convolution in any number of dimensions: the product of the channels gives the
+/// elements of each window, which are added to their places.
+fn transposed_by_product(
+    ops: &Ops,
+    x: &Tensor,
+    weights: &Tensor,
+    [stride, dilation]: [Vec<usize>; 2],
+    more: &[usize],
+    groups: usize,
+) -> Lowered<Tensor> {
+    let (input, kernel) = (spatial(x)?.to_vec(), spatial(weights)?.to_vec());
+    let (batch, channels, outputs) = (x.dims()[0], x.dims()[1], weights.dims()[1]);
+    let (count, taps): (usize, usize) = (input.iter().product(), kernel.iter().product());
+    let weights = ops.reshape(weights, &[groups, channels / groups, outputs * taps])?.transpose(1, 2)?;
+    let x = ops.reshape(x, &[batch, groups, channels / groups, count])?;
+    let columns = ops.reshape(&ops.matmul(&weights, &x)?, &[batch * groups * outputs, taps * count])?;
+    let size = |d: usize| (input[d] - 1) * stride[d] + (kernel[d] - 1) * dilation[d] + 1 + more[d];
+    let image: Vec<usize> = (0..input.len()).map(size).collect();
+    let none = vec![0; input.len()];
+    let windows = Windows { kernel, stride, dilation, before: none.clone(), after: none, output: input, ceil: false };
+    let sums = fold(ops, &columns, &windows, &image)?;
+    ops.reshape(&sums, &[&[batch, groups * outputs][..], &image].concat())
 }
 
 /// A convolution of each channel with itself and its past; the end is the past of the next call.
@@ -176,16 +203,59 @@ fn col2im(call: &Call<'_>) -> Outputs {
     let [batch, rows, _] = x.dims() else {
         return Err(Stop::Failed(format!("an input of three dimensions was expected, not {:?}", x.dims())));
     };
-    let (size, taps) = (image.iter().product::<usize>(), windows.taps());
+    let (count, taps) = (windows.output.iter().product::<usize>(), windows.taps());
     let channels = rows / taps;
-    // Windows are columns of the input, and rows of the positions.
-    let positions: Vec<usize> = windows.sources(&image).into_iter().map(|at| at.unwrap_or(size)).collect();
-    let count = positions.len() / taps;
+    let columns = ops.reshape(x, &[batch * channels, taps * count])?;
+    let sums = fold(ops, &columns, &windows, &image)?;
+    Ok(vec![ops.reshape(&sums, &[&[*batch, channels][..], &image[..]].concat())?])
+}
+
+/// Adds windows, the columns of `[rows, taps, windows]`, to their places in images of one size.
+fn fold(ops: &Ops, columns: &Tensor, windows: &Windows, image: &[usize]) -> Lowered<Tensor> {
+    let (rows, size) = (columns.dims()[0], image.iter().product::<usize>());
+    let positions: Vec<usize> = windows.sources(image).into_iter().map(|at| at.unwrap_or(size)).collect();
+    let (count, taps) = (positions.len() / windows.taps(), windows.taps());
     let ids = ops.ids(&[count, taps], &positions)?.transpose(0, 1)?;
     let ids = ops.reshape(&ids, &[taps * count])?;
-    let columns = ops.reshape(x, &[batch * channels, taps * count])?;
     // What falls into the padding is added to an element that is cut off.
-    let empty = ops.fill(x.dtype(), &[batch * channels, size + 1], 0.0)?;
-    let sums = ops.apply(&Op::IndexAdd(Indexing::new(1)), &[&empty, &ids, &columns])?.narrow(1, 0, size)?;
-    Ok(vec![ops.reshape(&sums, &[&[*batch, channels][..], &image[..]].concat())?])
+    let empty = ops.fill(columns.dtype(), &[rows, size + 1], 0.0)?;
+    ops.apply(&Op::IndexAdd(Indexing::new(1)), &[&empty, &ids, columns])?.narrow(1, 0, size)
+}
+
+/// A convolution whose windows take each element from a position of its own, which a tensor moves,
+/// between the elements of the image.
+fn deform_conv(call: &Call<'_>) -> Outputs {
+    let (ops, x, weights, offsets) = (call.ops(), call.input(0)?, call.input(1)?, call.input(2)?);
+    let image = spatial(x)?;
+    let [groups, offset_groups] = ["group", "offset_group"].map(|name| size_of(call.int(name).unwrap_or(1)));
+    let (groups, offset_groups, rank) = (groups?, offset_groups?, image.len());
+    let (batch, channels, outputs) = (x.dims()[0], x.dims()[1], weights.dims()[0]);
+    let windows = Windows::of(call, image, kernel_of(call, spatial(weights)?)?)?;
+    let (taps, count) = (windows.taps(), windows.output.iter().product::<usize>());
+    let moved = ops.reshape(offsets, &[batch * offset_groups, taps, rank, count])?;
+    let mut near = Vec::with_capacity(rank);
+    for (d, &size) in image.iter().enumerate() {
+        let (inner, outer) = (coordinates(&windows.output), coordinates(&windows.kernel));
+        let place = |tap: &[usize], at: &[usize]| {
+            (at[d] * windows.stride[d] + tap[d] * windows.dilation[d]) as f64 - windows.before[d] as f64
+        };
+        let places: Vec<f64> = outer.iter().flat_map(|tap| inner.iter().map(|at| place(tap, at))).collect();
+        let places = ops.values(x.dtype(), &[1, taps, count], &places)?;
+        let places = ops.add(&moved.narrow(2, d, 1)?.squeeze(2)?, &places)?;
+        let places = ops.reshape(&places, &[batch * offset_groups, 1, taps * count])?;
+        near.push(around(ops, &places, size)?);
+    }
+    let split = [&[batch * offset_groups, channels / offset_groups][..], image].concat();
+    let mut elements = folded(weighted(ops, &ops.reshape(x, &split)?, &near)?, |a, b| ops.add(&a, &b))?;
+    if let Some(mask) = call.optional(4)? {
+        elements = ops.mul(&elements, &ops.reshape(mask, &[batch * offset_groups, 1, taps * count])?)?;
+    }
+    let columns = ops.reshape(&elements, &[batch, groups, channels / groups * taps, count])?;
+    let weights = ops.reshape(weights, &[groups, outputs / groups, channels / groups * taps])?;
+    let y = ops.matmul(&weights, &columns)?;
+    let y = ops.reshape(&y, &[&[batch, outputs][..], &windows.output].concat())?;
+    Ok(vec![match call.optional(3)? {
+        Some(bias) => add_channels(ops, &y, bias)?,
+        None => y,
+    }])
 }

@@ -1,5 +1,5 @@
-//! Sampling an image at positions that a tensor has: each sample is a weighted sum of the elements
-//! around its position, in as many dimensions as the image has.
+//! Sampling an image at positions that a tensor has: an operation of the HAL, and what other nodes
+//! that sample are composed of.
 
 use super::windows::{coordinates, spatial};
 use super::{Rule, Table};
@@ -7,174 +7,78 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{BinaryOp, Clamp, CmpOp, DType, Indexing, Op, UnaryOp};
+use isobit::{Clamp, CmpOp, DType, GridPadding, GridSample, Indexing, Interpolation, Op, UnaryOp};
 
 pub(super) const TABLE: Table = &[("GridSample", Rule::Code(grid_sample))];
 
-/// What a position outside the image is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outside {
-    Zeros,
-    Border,
-    Reflection,
-}
-
-/// A dimension of the image, with the limits at which positions are reflected.
-#[derive(Debug, Clone, Copy)]
-struct Extent {
-    size: usize,
-    low: f64,
-    high: f64,
-    outside: Outside,
-}
-
-/// An element of the neighbourhood in one dimension: its positions, and its weights if they are not
-/// 1. A weight of 0 stands for an element outside the image.
-struct Tap {
-    at: Tensor,
-    weight: Option<Tensor>,
-}
-
-impl Extent {
-    fn of(size: usize, align_corners: bool, outside: Outside) -> Self {
-        let rest = if align_corners { 0.0 } else { 0.5 };
-        Self { size, low: -rest, high: size as f64 - 1.0 + rest, outside }
-    }
-
-    /// Scales positions from -1 to 1 to those of the elements.
-    fn denormalised(&self, ops: &Ops, x: &Tensor) -> Lowered<Tensor> {
-        let half = (self.high - self.low) / 2.0;
-        ops.affine(x, half, half + self.low)
-    }
-
-    /// Moves positions outside into the image, if that is what they stand for.
-    fn moved(&self, ops: &Ops, x: &Tensor) -> Lowered<Tensor> {
-        match self.outside {
-            Outside::Zeros => Ok(x.clone()),
-            Outside::Border => self.clamped(ops, x),
-            Outside::Reflection if self.high == self.low => ops.affine(x, 0.0, self.low),
-            Outside::Reflection => {
-                let range = self.high - self.low;
-                // There and back is one period.
-                let distance = ops.unary(UnaryOp::Abs, &ops.affine(x, 1.0, -self.low)?)?;
-                let phase = ops.binary(BinaryOp::Rem, &distance, &ops.scalar(x.dtype(), 2.0 * range)?)?;
-                let back = ops.affine(&phase, -1.0, 2.0 * range)?;
-                ops.affine(&ops.binary(BinaryOp::Minimum, &phase, &back)?, 1.0, self.low)
-            }
-        }
-    }
-
-    fn clamped(&self, ops: &Ops, x: &Tensor) -> Lowered<Tensor> {
-        ops.apply(&Op::Clamp(Clamp::new(0.0, self.size as f64 - 1.0)), &[x])
-    }
-
-    /// Returns an element at integral positions, which may be outside.
-    fn tap(&self, ops: &Ops, at: &Tensor, weight: Option<Tensor>) -> Lowered<Tap> {
-        let inside = self.clamped(ops, &self.moved(ops, at)?)?;
-        if self.outside != Outside::Zeros {
-            return Ok(Tap { at: inside, weight });
-        }
-        let is_inside = ops.cast(&ops.compare(CmpOp::Eq, at, &inside)?, at.dtype())?;
-        let weight = match weight {
-            Some(weight) => ops.mul(&weight, &is_inside)?,
-            None => is_inside,
-        };
-        Ok(Tap { at: inside, weight: Some(weight) })
-    }
-
-    /// Returns the elements around positions in `[-1, 1]`.
-    fn taps(&self, ops: &Ops, x: &Tensor, mode: &str) -> Lowered<Vec<Tap>> {
-        let x = self.denormalised(ops, x)?;
-        if mode == "nearest" {
-            let at = self.moved(ops, &ops.unary(UnaryOp::RoundEven, &x)?)?;
-            return Ok(vec![self.tap(ops, &at, None)?]);
-        }
-        let x = self.moved(ops, &x)?;
-        let floor = ops.unary(UnaryOp::Floor, &x)?;
-        let rest = ops.sub(&x, &floor)?;
-        let weights = match mode {
-            "linear" => vec![(0.0, ops.affine(&rest, -1.0, 1.0)?), (1.0, rest)],
-            "cubic" => cubic_weights(ops, &rest)?,
-            other => return Err(Stop::Failed(format!("the mode `{other}` is unknown"))),
-        };
-        weights.into_iter().map(|(step, weight)| self.tap(ops, &ops.affine(&floor, 1.0, step)?, Some(weight))).collect()
-    }
-}
-
-/// Returns the steps to the four elements around a position with their weights, by the kernel of
-/// Keys (1981) with the parameter -3/4.
-fn cubic_weights(ops: &Ops, rest: &Tensor) -> Lowered<Vec<(f64, Tensor)>> {
-    const A: f64 = -0.75;
-    let polynomial = |x: &Tensor, coefficients: [f64; 4]| -> Lowered<Tensor> {
-        let [first, others @ ..] = coefficients;
-        let mut value = ops.affine(x, 0.0, first)?;
-        for coefficient in others {
-            value = ops.affine(&ops.mul(&value, x)?, 1.0, coefficient)?;
-        }
-        Ok(value)
-    };
-    let near = [A + 2.0, -(A + 3.0), 0.0, 1.0];
-    let far = [A, -5.0 * A, 8.0 * A, -4.0 * A];
-    let distance = |mul, add| ops.affine(rest, mul, add);
-    Ok(vec![
-        (-1.0, polynomial(&distance(1.0, 1.0)?, far)?),
-        (0.0, polynomial(rest, near)?),
-        (1.0, polynomial(&distance(-1.0, 1.0)?, near)?),
-        (2.0, polynomial(&distance(-1.0, 2.0)?, far)?),
-    ])
-}
-
 fn grid_sample(call: &Call<'_>) -> Outputs {
     let (ops, x, grid) = (call.ops(), call.input(0)?, call.input(1)?);
-    let image = spatial(x)?;
-    let (batch, channels, rank) = (x.dims()[0], x.dims()[1], image.len());
-    let [first, output @ .., coordinates_of] = grid.dims() else {
-        return Err(Stop::Failed(format!("{:?} is no grid", grid.dims())));
+    let mode = match call.text("mode", "linear") {
+        "nearest" => Interpolation::Nearest,
+        // With the names of version 16 of the operators.
+        "linear" | "bilinear" => Interpolation::Linear,
+        "cubic" | "bicubic" => Interpolation::Cubic,
+        other => return Err(call.unknown("mode", other)),
     };
-    if (*first, *coordinates_of) != (batch, rank) {
-        return Err(Stop::Failed(format!("the grid {:?} does not fit the image {:?}", grid.dims(), x.dims())));
-    }
-    let outside = match call.text("padding_mode", "zeros") {
-        "zeros" => Outside::Zeros,
-        "border" => Outside::Border,
-        "reflection" => Outside::Reflection,
+    let padding = match call.text("padding_mode", "zeros") {
+        "zeros" => GridPadding::Zeros,
+        "border" => GridPadding::Border,
+        "reflection" => GridPadding::Reflection,
         other => return Err(call.unknown("padding_mode", other)),
     };
-    let mode = match call.text("mode", "linear") {
-        // The names of version 16 of the operators.
-        "bilinear" => "linear",
-        "bicubic" => "cubic",
-        mode => mode,
+    let op = GridSample::new().with_mode(mode).with_padding(padding).with_align_corners(call.flag("align_corners"));
+    let dtype = if x.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+    Ok(vec![ops.apply(&Op::GridSample(op), &[x, &ops.cast(grid, dtype)?])?])
+}
+
+/// An element of the neighbourhood of positions in one dimension, and its weights. A weight of 0
+/// stands for an element outside the image.
+pub(super) struct Tap {
+    pub at: Tensor,
+    pub weight: Tensor,
+}
+
+/// Returns the two elements of a dimension around positions that are counted in elements, with
+/// zeros outside.
+pub(super) fn around(ops: &Ops, x: &Tensor, size: usize) -> Lowered<Vec<Tap>> {
+    let low = ops.unary(UnaryOp::Floor, x)?;
+    let rest = ops.sub(x, &low)?;
+    let tap = |at: &Tensor, weight: &Tensor| -> Lowered<Tap> {
+        let inside = ops.apply(&Op::Clamp(Clamp::new(0.0, size as f64 - 1.0)), &[at])?;
+        let is_inside = ops.cast(&ops.compare(CmpOp::Eq, at, &inside)?, at.dtype())?;
+        Ok(Tap { at: inside, weight: ops.mul(weight, &is_inside)? })
     };
-    let points: usize = output.iter().product();
-    let mut taps = Vec::with_capacity(rank);
-    for (d, &size) in image.iter().enumerate() {
-        // A grid has the last dimension first.
-        let column = ops.reshape(&grid.narrow(grid.rank() - 1, rank - 1 - d, 1)?, &[batch, 1, points])?;
-        taps.push(Extent::of(size, call.flag("align_corners"), outside).taps(ops, &column, mode)?);
-    }
+    Ok(vec![tap(&low, &ops.affine(&rest, -1.0, 1.0)?)?, tap(&ops.affine(&low, 1.0, 1.0)?, &rest)?])
+}
+
+/// Returns the elements of an image `[n, c, ..]` around each of some points, times their weights:
+/// one `[n, c, points]` for each combination of the taps, which are `[n, 1, points]` by dimension.
+pub(super) fn weighted(ops: &Ops, x: &Tensor, taps: &[Vec<Tap>]) -> Lowered<Vec<Tensor>> {
+    let image = spatial(x)?;
+    let (batch, channels) = (x.dims()[0], x.dims()[1]);
     let flat = ops.reshape(x, &[batch, channels, image.iter().product()])?;
-    let mut sum: Option<Tensor> = None;
-    for chosen in coordinates(&taps.iter().map(Vec::len).collect::<Vec<_>>()) {
-        let (mut at, mut weight) = (ops.fill(DType::I64, &[batch, 1, points], 0.0)?, None::<Tensor>);
+    let value = |chosen: Vec<usize>| {
+        let mut found: Option<(Tensor, Tensor)> = None;
         for ((taps, &size), tap) in taps.iter().zip(image).zip(chosen) {
-            let tap = &taps[tap];
-            at = ops.add(&ops.affine(&at, size as f64, 0.0)?, &ops.cast(&tap.at, DType::I64)?)?;
-            weight = match (weight, &tap.weight) {
-                (Some(weight), Some(more)) => Some(ops.mul(&weight, more)?),
-                (weight, more) => weight.or(more.clone()),
-            };
+            let (along, weight) = (ops.cast(&taps[tap].at, DType::I64)?, &taps[tap].weight);
+            found = Some(match found {
+                Some((at, so_far)) => {
+                    (ops.add(&ops.affine(&at, size as f64, 0.0)?, &along)?, ops.mul(&so_far, weight)?)
+                }
+                None => (along, weight.clone()),
+            });
         }
-        let ids = at.broadcast(&[batch, channels, points])?;
-        let mut value = ops.apply(&Op::Gather(Indexing::new(2)), &[&flat, &ids])?;
-        if let Some(weight) = weight {
-            value = ops.mul(&value, &weight)?;
-        }
-        sum = Some(match sum {
-            Some(sum) => ops.add(&sum, &value)?,
-            None => value,
-        });
-    }
-    let sum = sum.ok_or_else(|| Stop::Failed("an image without dimensions has no samples".into()))?;
-    Ok(vec![ops.reshape(&sum, &[&[batch, channels][..], output].concat())?])
+        let none = || Stop::Failed("an image without dimensions has no samples".into());
+        let (at, weight) = found.ok_or_else(none)?;
+        let ids = at.broadcast(&[batch, channels, at.dims()[2]])?;
+        ops.mul(&ops.apply(&Op::Gather(Indexing::new(2)), &[&flat, &ids])?, &weight)
+    };
+    coordinates(&taps.iter().map(Vec::len).collect::<Vec<_>>()).into_iter().map(value).collect()
+}
+
+/// Combines tensors, one after the other.
+pub(super) fn folded(values: Vec<Tensor>, combine: impl FnMut(Tensor, Tensor) -> Lowered<Tensor>) -> Lowered<Tensor> {
+    let mut values = values.into_iter();
+    let first = values.next().ok_or_else(|| Stop::Failed("there is nothing to combine".into()))?;
+    values.try_fold(first, combine)
 }

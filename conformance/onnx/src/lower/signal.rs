@@ -17,6 +17,7 @@ pub(super) const TABLE: Table = &[
     ("HammingWindow", Rule::Code(|call| window(call, [25.0 / 46.0, 1.0 - 25.0 / 46.0, 0.0]))),
     ("BlackmanWindow", Rule::Code(|call| window(call, [0.42, 0.5, 0.08]))),
     ("AffineGrid", Rule::Code(affine_grid)),
+    ("MelWeightMatrix", Rule::Code(mel_weights)),
 ];
 
 /// A transform of `length` elements.
@@ -140,6 +141,34 @@ fn window(call: &Call<'_>, [a0, a1, a2]: [f64; 3]) -> Outputs {
     let wave = |turns: f64| ops.unary(UnaryOp::Cos, &ops.affine(&index, turns * 2.0 * PI / period as f64, 0.0)?);
     let base = ops.affine(&wave(1.0)?, -a1, a0)?;
     Ok(vec![ops.cast(&ops.add(&base, &ops.affine(&wave(2.0)?, a2, 0.0)?)?, dtype)?])
+}
+
+/// Triangles over the bins of a spectrum, whose corners are equally far from each other on the mel
+/// scale of the specification.
+fn mel_weights(call: &Call<'_>) -> Outputs {
+    let ops = call.ops();
+    let size = |at| size_of(ops.to_int(call.input(at)?)?);
+    let number = |at| ops.to_float(call.input(at)?);
+    let (triangles, length, rate) = (size(0)?, size(1)?, number(2)?);
+    let mel = |hertz: f64| 2595.0 * (hertz / 700.0).ln_1p() / 10f64.ln();
+    let (low, high) = (mel(number(3)?), mel(number(4)?));
+    let corner = |i: usize| {
+        let at = low + i as f64 * (high - low) / (triangles + 2) as f64;
+        let hertz = 700.0 * (at / 2595.0 * 10f64.ln()).exp_m1();
+        ((length + 1) as f64 * hertz / rate).floor()
+    };
+    let weight = |bin: usize, triangle: usize| {
+        let ([left, centre, right], bin) = ([0, 1, 2].map(|i| corner(triangle + i)), bin as f64);
+        match () {
+            _ if bin == centre => 1.0,
+            _ if (left..centre).contains(&bin) => (bin - left) / (centre - left),
+            _ if (centre..right).contains(&bin) => (right - bin) / (right - centre),
+            _ => 0.0,
+        }
+    };
+    let shape = [length / 2 + 1, triangles];
+    let values: Vec<f64> = coordinates(&shape).iter().map(|at| weight(at[0], at[1])).collect();
+    Ok(vec![ops.values(call.dtype("output_datatype")?.unwrap_or(DType::F32), &shape, &values)?])
 }
 
 /// Maps the positions of an image, from -1 to 1, the last dimension first.

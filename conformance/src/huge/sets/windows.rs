@@ -4,8 +4,8 @@ use super::Cases;
 use crate::huge::Sizes;
 use crate::huge::tiled::{Operand, Tiled, most};
 use isobit_hal::{
-    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Numerics, Op, Pool2d, Pool3d, UpsampleBilinear2d,
-    UpsampleNearest1d, UpsampleNearest2d,
+    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, GridSample, Interpolation, Numerics, Op, Pool2d, Pool3d,
+    Resize, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 
 pub(super) fn cases(s: Sizes) -> Cases {
@@ -105,6 +105,24 @@ pub(super) fn cases(s: Sizes) -> Cases {
                 Op::UpsampleBilinear2d(UpsampleBilinear2d::new([21, 33])),
                 vec![images(BF16, &[3, 5, 9, 11])],
                 images(BF16, &[3, 5, 21, 33]),
+                n,
+            ),
+        ),
+        (
+            "many images",
+            Tiled::new(
+                Op::Resize(Resize::new(&[18, 33], Interpolation::Cubic)),
+                vec![images(BF16, &[3, 5, 9, 11])],
+                images(BF16, &[3, 5, 18, 33]),
+                n,
+            ),
+        ),
+        (
+            "many images",
+            Tiled::new(
+                Op::GridSample(GridSample::new()),
+                vec![images(F16, &[3, 5, 9, 11]), images(F32, &[3, 18, 33, 2])],
+                images(F16, &[3, 5, 18, 33]),
                 n,
             ),
         ),

@@ -17,7 +17,7 @@ use indexing::{gather, gather_nd, index_add, index_select, scatter, scatter_nd};
 pub(super) use product::batch_shape;
 use product::{matmul, matmul_integer};
 use quantized::{qmatmul, qmatmul_id};
-use windows::{conv, pool, upsample, windows};
+use windows::{conv, grid_sample, pool, resize, upsample, windows};
 
 fn mismatch(message: String) -> Error {
     Error::new(ErrorKind::ShapeMismatch, message)
@@ -214,14 +214,16 @@ impl Op {
             (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleBilinear2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
+            (Op::Resize(p), [image]) => resize(self, p, image)?,
+            (Op::GridSample(p), [image, grid]) => grid_sample(self, *p, image, grid)?,
             (Op::Flip(p), [src]) => flip(self, p, src)?,
             (Op::Roll(p), [src]) => roll(self, p, src)?,
             (Op::Pad(p), [src]) => pad(self, p, src)?,
             (Op::Repeat(p), [src]) => repeat(self, p, src)?,
             (Op::Concat(p), inputs) => concat(self, p, inputs)?,
-            (Op::Pack(dtype), [src]) => {
+            (Op::Pack(op), [src]) => {
                 let elements = last(self, src)?;
-                with_dim(src, src.rank() - 1, dtype.row_bytes(elements))
+                with_dim(src, src.rank() - 1, op.dtype.row_bytes(elements))
             }
             (Op::Unpack(op), [src]) => {
                 op.check(last(self, src)?)?;

@@ -1,8 +1,8 @@
 //! Result shapes of operations with windows over the last dimensions: convolutions, pooling,
-//! upsampling.
+//! upsampling, samples of images.
 
 use super::{invalid, mismatch, rank};
-use crate::op::Op;
+use crate::op::{Coordinates, GridSample, Op, Resize};
 use crate::{Dims, Result, Shape};
 
 /// The spatial parameters of a convolution of any rank.
@@ -141,4 +141,66 @@ pub(super) fn upsample(op: &Op, src: &Shape, size: &[usize], scale: &[Option<f64
         dims.push(to);
     }
     Ok(dims.into())
+}
+
+pub(super) fn grid_sample(op: &Op, p: GridSample, image: &Shape, grid: &Shape) -> Result<Shape> {
+    let (dims, spatial) = (image.dims(), image.rank().saturating_sub(2));
+    if !matches!(spatial, 2 | 3) {
+        return Err(mismatch(format!("{op}: an image has the shape [n, c, h, w] or [n, c, d, h, w], not {image}")));
+    }
+    if !p.takes_dims(spatial) {
+        return Err(invalid(format!(
+            "{op} of {image}: cubic interpolation samples images of two dimensions; those of three have linear and nearest"
+        )));
+    }
+    let [batch, positions @ .., numbers] = grid.dims() else {
+        return Err(mismatch(format!("{op}: a grid of the rank of the image {image} was expected, not {grid}")));
+    };
+    if positions.len() != spatial || *numbers != spatial || *batch != dims[0] {
+        return Err(mismatch(format!(
+            "{op}: the grid {grid} does not fit the image {image}: it has the image's batch of {}, {spatial} dimensions of positions, and {spatial} numbers in its last dimension",
+            dims[0]
+        )));
+    }
+    let count = positions.iter().chain(&dims[..2]).fold(1, |count: usize, &size| count.saturating_mul(size));
+    if dims[2..].contains(&0) && count > 0 {
+        return Err(invalid(format!("{op} of {image}: the image has no elements to sample")));
+    }
+    Ok([&dims[..2], positions].concat().into())
+}
+
+pub(super) fn resize(op: &Op, p: &Resize, image: &Shape) -> Result<Shape> {
+    let spatial = p.size.len();
+    if !(1..=3).contains(&spatial) {
+        return Err(invalid(format!("{op}: an image is resized in one, two or three dimensions, not {spatial}")));
+    }
+    rank(op, "an image", image, spatial + 2)?;
+    let (sizes, size) = (&image.dims()[2..], &p.size);
+    if sizes.contains(&0) && !size.contains(&0) {
+        return Err(invalid(format!("{op} of {image} to {size:?}: the image has no elements")));
+    }
+    if let Some(scale) = &p.scale {
+        let is_scale = |s: &f64| *s > 0.0 && s.is_finite();
+        if scale.len() != spatial || !scale.iter().all(is_scale) {
+            return Err(invalid(format!("{op}: the scales {scale:?} must be {spatial} positive numbers")));
+        }
+        // The kernel would reach far more than the whole image.
+        let shrinks = |(&s, &from): (&f64, &usize)| p.antialias && s * (from as f64) < 0.5;
+        if scale.iter().zip(sizes).any(shrinks) {
+            return Err(invalid(format!(
+                "{op} of {image}: with antialiasing the scales {scale:?} must leave half an element at least"
+            )));
+        }
+    }
+    if let Coordinates::CropAndResize(region) = &p.coordinates
+        && (region.len() != spatial || region.iter().flatten().any(|end| !end.is_finite()))
+    {
+        return Err(invalid(format!(
+            "{op}: the region {region:?} must have two finite numbers in {spatial} dimensions"
+        )));
+    }
+    if !p.cubic_coeff.is_finite() {
+        return Err(invalid(format!("{op}: the coefficient {} of the cubic kernel must be finite", p.cubic_coeff)));
+    }
+    Ok([&image.dims()[..2], size].concat().into())
 }

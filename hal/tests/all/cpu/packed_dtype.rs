@@ -1,10 +1,11 @@
 //! Packed elements. The values of each code are those of the types' specifications: the OCP
-//! microscaling formats, version 1.0, and ONNX's 4-bit integers.
+//! microscaling formats, version 1.0, ONNX's 4-bit integers, and the 8-bit floats of AMD's
+//! instruction set of MI300.
 
 use super::*;
-use PackedDType::{F4E2M1, F8E8M0, I2, I4, U2, U4};
+use PackedDType::{F4E2M1, F8E4M3FNUZ, F8E5M2FNUZ, F8E8M0, I2, I4, U2, U4};
 use half::{bf16, f16};
-use isobit_hal::{ErrorKind, Op, PackedDType, Src, Unpack};
+use isobit_hal::{ErrorKind, Op, Pack, PackedDType, Src, Unpack};
 
 fn packed<T: WithDType>(values: &[T], dtype: PackedDType) -> Vec<u8> {
     vec(&storage(values).pack(&Layout::contiguous(values.len()), dtype).unwrap())
@@ -23,7 +24,10 @@ fn rows_begin_at_bytes_and_end_with_zeros() {
     assert_eq!(vec::<u8>(&x.pack(&l, U2).unwrap()), [0b11_10_01, 0b00_10_11]);
     assert_eq!(vec::<u8>(&x.pack(&l.transpose(0, 1).unwrap(), I4).unwrap()), [0xf1, 0xe2, 0x03]);
     let sizes = PackedDType::ALL.iter().map(|d| (d.row_bytes(0), d.row_bytes(1), d.row_bytes(9)));
-    assert_eq!(sizes.collect::<Vec<_>>(), [(0, 1, 5), (0, 1, 5), (0, 1, 3), (0, 1, 3), (0, 1, 5), (0, 1, 9)]);
+    assert_eq!(
+        sizes.collect::<Vec<_>>(),
+        [(0, 1, 5), (0, 1, 5), (0, 1, 3), (0, 1, 3), (0, 1, 5), (0, 1, 9), (0, 1, 9), (0, 1, 9)]
+    );
 }
 
 #[test]
@@ -142,6 +146,51 @@ fn scales_are_rounded_up() {
     }
     assert_eq!(packed(&[(1i32 << 24) + 1, i32::MAX, -1, 3], F8E8M0), [152, 158, 255, 129]);
     assert_eq!(packed(&[f32::from_bits(0x0040_0000), f32::from_bits(0x0040_0001), f32::MAX], F8E8M0), [0, 1, 254]);
+}
+
+#[test]
+fn floats_of_eight_bits_with_one_zero_have_their_values() {
+    let of = |dtype, codes: [u8; 8]| vec::<f64>(&unpacked(&codes, dtype, 8, DType::F64));
+    let codes = [0x00, 0x01, 0x07, 0x08, 0x40, 0x7f, 0xc4, 0xff];
+    let two = |e| 2f64.powi(e);
+    assert_eq!(of(F8E4M3FNUZ, codes), [0.0, two(-10), 7.0 * two(-10), two(-7), 1.0, 240.0, -1.5, -240.0]);
+    let codes = [0x00, 0x01, 0x03, 0x04, 0x40, 0x7f, 0xc2, 0xff];
+    assert_eq!(of(F8E5M2FNUZ, codes), [0.0, two(-17), 3.0 * two(-17), two(-15), 1.0, 57344.0, -1.5, -57344.0]);
+    for dtype in [F8E4M3FNUZ, F8E5M2FNUZ] {
+        assert!(vec::<f32>(&unpacked(&[0x80], dtype, 1, DType::F32))[0].is_nan());
+    }
+}
+
+#[test]
+fn floats_of_eight_bits_with_one_zero_are_the_nearest() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let least = 2f64.powi(-11);
+    for (x, saturated, other) in [
+        (0.0, 0, 0),
+        (-0.0, 0, 0),
+        (least, 0, 0),
+        (-least, 0, 0),
+        (least * 1.0000001, 1, 1),
+        (-3.0 * least, 0x82, 0x82),
+        (1.0625, 0x40, 0x40),
+        (1.1875, 0x42, 0x42),
+        (-240.0, 0xff, 0xff),
+        (247.9999999, 0x7f, 0x7f),
+        (248.0, 0x7f, 0x80),
+        (-248.0, 0xff, 0x80),
+        (1e300, 0x7f, 0x80),
+        (-inf, 0xff, 0x80),
+        (nan, 0x80, 0x80),
+    ] {
+        let of = |op| vec::<u8>(&storage(&[x]).pack_with(&Layout::contiguous(1), op).unwrap())[0];
+        assert_eq!(of(Pack::new(F8E4M3FNUZ)), saturated, "{x:e}");
+        assert_eq!(of(Pack::non_saturating(F8E4M3FNUZ)), other, "{x:e}");
+    }
+    let x = [61439.0f32, 61440.0, -65504.0];
+    assert_eq!(packed(&x, F8E5M2FNUZ), [0x7f, 0x7f, 0xff]);
+    let op = Pack::non_saturating(F8E5M2FNUZ);
+    assert_eq!(vec::<u8>(&storage(&x).pack_with(&Layout::contiguous(3), op).unwrap()), [0x7f, 0x80, 0x80]);
+    assert_eq!(packed(&[i32::MIN, 3, 17], F8E4M3FNUZ), [0xff, 0x4c, 0x60]);
 }
 
 #[test]

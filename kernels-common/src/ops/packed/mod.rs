@@ -10,7 +10,7 @@ use crate::ops::dense::{ANYWHERE, Dense, filled};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, PackedDType, Result, Src, Unpack};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Pack, PackedDType, Result, Src, Unpack};
 
 use crate::manifest::instances::packed::{PACK, UNPACK, key};
 use std::mem::offset_of;
@@ -40,11 +40,13 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     vec![key(variant, dtype)]
 }
 
-/// Returns the number of what the bits mean, which of eight have one meaning only; must match
-/// packed.cu.
+/// Returns the number of what the bits mean; must match packed.cu.
 fn kind(dtype: PackedDType) -> u32 {
     match dtype {
         PackedDType::F4E2M1 => 2,
+        PackedDType::F8E8M0 => 3,
+        PackedDType::F8E4M3FNUZ => 4,
+        PackedDType::F8E5M2FNUZ => 5,
         _ => u32::from(dtype.is_signed_int()),
     }
 }
@@ -61,7 +63,7 @@ struct Packed {
     element_stride: u64,
     byte_stride: u64,
     vectors: u32,
-    unused: u32,
+    saturates: u32,
 }
 
 const _: () = assert!(size_of::<Packed>() == 56);
@@ -72,6 +74,7 @@ const _: () = assert!(offset_of!(Packed, elements) == 24 && offset_of!(Packed, v
 struct Rows<'a, R: GpuRuntime> {
     device: &'a GpuDevice<R>,
     packed: PackedDType,
+    saturates: bool,
     /// The dtype of the values.
     dtype: DType,
     rows: usize,
@@ -106,7 +109,7 @@ impl<R: GpuRuntime> Rows<'_, R> {
                     element_stride: self.elements as u64,
                     byte_stride: row as u64,
                     vectors: u32::from(vectors),
-                    unused: 0,
+                    saturates: u32::from(self.saturates),
                 };
                 let values = values.at(self.dtype, first * self.elements + start * each);
                 let bytes = bytes.at(DType::U8, first * row + start * each_bytes);
@@ -132,14 +135,13 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         return Ok(());
     }
     let (variant, dtype) = kernel(op, &[src.dtype(), dst.dtype()]);
-    let (packed, values) = match op {
-        Op::Pack(packed) | Op::Unpack(Unpack { dtype: packed, .. }) => {
-            (*packed, if variant == PACK { src_layout } else { dst_layout })
-        }
+    let (packed, saturates, values) = match op {
+        Op::Pack(Pack { dtype, saturate, .. }) => (*dtype, *saturate, src_layout),
+        Op::Unpack(Unpack { dtype, .. }) => (*dtype, true, dst_layout),
         _ => unreachable!("not an operation of the family"),
     };
     let elements = *values.dims().last().expect("validated to have one dimension");
-    let rows = Rows { device: src.device(), packed, dtype, rows: values.elem_count() / elements, elements };
+    let rows = Rows { device: src.device(), packed, saturates, dtype, rows: values.elem_count() / elements, elements };
     let dense = Dense::new(src, src_layout, ANYWHERE)?;
     filled(dst, dst_layout, ANYWHERE, |to| {
         // SAFETY: the layouts were validated against their buffers; dense operands have all of

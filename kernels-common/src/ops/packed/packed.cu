@@ -9,7 +9,7 @@ namespace isobit {
 ISOBIT_CONST u32 PACKED_BLOCK = 256;
 
 // What the bits of an element mean. Must match ops/packed/mod.rs.
-ISOBIT_CONST u32 PACKED_UNSIGNED = 0, PACKED_SIGNED = 1, PACKED_E2M1 = 2;
+ISOBIT_CONST u32 PACKED_UNSIGNED = 0, PACKED_SIGNED = 1, PACKED_E2M1 = 2, PACKED_E8M0 = 3, PACKED_E4M3FNUZ = 4;
 
 // The host's `Packed` in packed/mod.rs: a launch of several rows, or of a part of one row.
 struct Packed {
@@ -23,7 +23,8 @@ struct Packed {
     u64 element_stride, byte_stride;
     // Nonzero: every part begins at a multiple of its size, in both tensors.
     u32 vectors;
-    u32 unused;
+    // Nonzero: what exceeds a float of eight bits gives its largest number, not NaN.
+    u32 saturates;
 };
 
 // Must match ops/packed/mod.rs.
@@ -66,6 +67,40 @@ ISOBIT_FN u32 e8m0_code(float x) {
     return exponent > 254 ? 254 : exponent;
 }
 
+// Floats of eight bits with one zero and one NaN: of a kind from PACKED_E4M3FNUZ on.
+struct Fnuz {
+    // Bits of the significand, and the f32 exponent of the least number that has all of them.
+    u32 fraction, least;
+};
+ISOBIT_FN Fnuz fnuz_of(u32 kind) {
+    return kind == PACKED_E4M3FNUZ ? Fnuz{3, 120} : Fnuz{2, 112};
+}
+ISOBIT_CONST u32 FNUZ_NAN = 0x80;
+
+// The nearest one, of two equally near the one with an even code.
+ISOBIT_FN u32 fnuz_code(float x, u32 kind, bool saturates) {
+    const Fnuz f = fnuz_of(kind);
+    const u32 bits = to_bits(x), magnitude = bits & 0x7fffffffu;
+    // The power of two behind the largest number, whose code would be 128.
+    const u32 beyond = (f.least - 1 + (128 >> f.fraction)) << 23;
+    const u32 within = magnitude < beyond ? magnitude : beyond;
+    // As for e2m1, the addition leaves the number of units in the low bits.
+    const u32 exponent = within >> 23, binade = exponent > f.least ? exponent : f.least;
+    const u32 units = to_bits(from_bits(within) + from_bits((binade + 23 - f.fraction) << 23)) & 0xff;
+    const u32 code = units + ((binade - f.least) << f.fraction);
+    if (magnitude > 0x7f800000u || (code > 127 && !saturates))
+        return FNUZ_NAN;
+    const u32 number = code < 127 ? code : 127;
+    return number == 0 ? 0 : number | (bits >> 24 & 0x80);
+}
+
+ISOBIT_FN float fnuz_value(u32 code, u32 kind) {
+    const Fnuz f = fnuz_of(kind);
+    // An f32 of the same fields, subnormal where the code is, but for the bias.
+    const float magnitude = from_bits((code & 0x7f) << (23 - f.fraction)) * from_bits((f.least + 126) << 23);
+    return from_bits(code == FNUZ_NAN ? 0x7fc00000u : to_bits(magnitude) | (code & 0x80) << 24);
+}
+
 // The integer of BITS bits: a float truncates and saturates, and NaN gives 0. Others wrap.
 template <u32 BITS, typename T>
 ISOBIT_FN u32 integer_code(T x, bool is_signed) {
@@ -83,15 +118,17 @@ ISOBIT_FN u32 integer_code(T x, bool is_signed) {
     return (u32)whole & ((1u << BITS) - 1);
 }
 
-// What codes of BITS bits mean: the format of that size if `IS_FLOAT`, or integers.
+// What codes of BITS bits mean: floats of that size if `IS_FLOAT`, or integers.
 template <u32 BITS, bool IS_FLOAT, typename T>
-ISOBIT_FN u32 code_of(T x, u32 kind) {
+ISOBIT_FN u32 code_of(T x, const Packed &p) {
     if constexpr (!IS_FLOAT)
-        return integer_code<BITS>(x, kind == PACKED_SIGNED);
+        return integer_code<BITS>(x, p.kind == PACKED_SIGNED);
     else if constexpr (BITS == 4)
         return e2m1_code(packable(x));
-    else
+    else if (p.kind == PACKED_E8M0)
         return e8m0_code(packable(x));
+    else
+        return fnuz_code(packable(x), p.kind, p.saturates != 0);
 }
 
 template <u32 BITS, bool IS_FLOAT, typename T>
@@ -105,6 +142,8 @@ ISOBIT_FN T element_of(u32 code, u32 kind) {
         // As f32 with the same significand; a code of 1 has no exponent, and is 1/2.
         const u32 value = magnitude > 1 ? (magnitude << 22) + (126u << 23) : magnitude * 0x3f000000u;
         return cast<T>(from_bits(value | (code & 8) << 28));
+    } else if (kind != PACKED_E8M0) {
+        return cast<T>(fnuz_value(code, kind));
     } else {
         return cast<T>(from_bits(code == 255 ? 0x7fc00000u : code == 0 ? 0x400000u : code << 23));
     }
@@ -148,7 +187,7 @@ ISOBIT_FN void pack_part(const Packed &p, const T *from, u8 *to) {
 #pragma unroll
             for (u32 e = 0; e < EACH; e++) {
                 const u32 place = start + e, shift = place % CODES * BITS;
-                const u32 code = code_of<BITS, IS_FLOAT>(x.v[e], p.kind);
+                const u32 code = code_of<BITS, IS_FLOAT>(x.v[e], p);
                 bytes.v[place / CODES] = (u8)(shift == 0 ? code : bytes.v[place / CODES] | code << shift);
             }
         }
@@ -161,7 +200,7 @@ ISOBIT_FN void pack_part(const Packed &p, const T *from, u8 *to) {
 #pragma unroll
         for (u32 e = 0; e < CODES; e++)
             if (b * CODES + e < at.left)
-                byte |= code_of<BITS, IS_FLOAT>(from[b * CODES + e], p.kind) << (e * BITS);
+                byte |= code_of<BITS, IS_FLOAT>(from[b * CODES + e], p) << (e * BITS);
         to[b] = (u8)byte;
     }
 }

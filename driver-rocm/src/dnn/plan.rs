@@ -206,7 +206,8 @@ impl Convolution {
         let made = unsafe { (library.miopenCreateConvolutionDescriptor)(&mut raw) };
         check(library, made, "creating a convolution descriptor")?;
         let conv = Self { library, raw };
-        let [padding, stride, dilation] = [&problem.padding_before, &problem.stride, &problem.dilation].map(|p| p.as_ptr());
+        let [padding, stride, dilation] =
+            [&problem.padding_before, &problem.stride, &problem.dilation].map(|p| p.as_ptr());
         // SAFETY: the descriptor is alive; the arrays have two elements.
         unsafe {
             let initialize = library.miopenInitConvolutionNdDescriptor;

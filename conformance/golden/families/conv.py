@@ -22,11 +22,30 @@ DTYPES = {
     "f32": (torch.float32, np.float32, 24),
     "f64": (torch.float64, np.float64, 53),
 }
+
+
+def by_side(function, is_transposed):
+    """PyTorch pads both sides alike. Other padding is added to the input first, or taken from the result."""
+
+    def call(x, k, padding=None, padding_after=None, **params):
+        if padding_after is None:
+            return function(x, k, padding=padding or 0, **params)
+        sides = list(zip(padding, padding_after))
+        if not is_transposed:
+            return function(F.pad(x, [n for side in reversed(sides) for n in side]), k, **params)
+        y = function(x, k, **params)
+        for d, (before, after) in enumerate(sides):
+            y = y.narrow(d + 2, before, y.shape[d + 2] - before - after)
+        return y
+
+    return call
+
+
 FUNCTIONS = {
-    "conv1d": F.conv1d,
-    "conv2d": F.conv2d,
-    "conv_transpose1d": F.conv_transpose1d,
-    "conv_transpose2d": F.conv_transpose2d,
+    "conv1d": by_side(F.conv1d, False),
+    "conv2d": by_side(F.conv2d, False),
+    "conv_transpose1d": by_side(F.conv_transpose1d, True),
+    "conv_transpose2d": by_side(F.conv_transpose2d, True),
 }
 
 
@@ -73,6 +92,10 @@ CASES = [
     plain("conv_transpose2d", (2, 4, 4, 4), (4, 1, 3, 3), padding=[1, 1], groups=[4]),
     plain("conv_transpose2d", (1, 66, 2, 2), (66, 1, 3, 3), stride=[2, 1]),
     plain("conv_transpose2d", (2, 5, 3, 3), (5, 4, 1, 1)),
+    plain("conv1d", (2, 3, 9), (4, 3, 4), padding=[0], padding_after=[3]),
+    plain("conv2d", (2, 3, 6, 7), (4, 3, 2, 5), padding=[1, 4], padding_after=[0, 1], stride=[2, 1]),
+    plain("conv_transpose1d", (2, 3, 5), (3, 2, 4), stride=[2], padding=[1], padding_after=[4]),
+    plain("conv_transpose2d", (2, 3, 3, 4), (3, 2, 3, 3), stride=[2, 2], padding=[2, 0], padding_after=[0, 1]),
 ]
 
 # Every case in f32, and in turn one of the other dtypes, which keeps the file small.

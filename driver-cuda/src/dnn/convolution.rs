@@ -23,8 +23,8 @@ pub(super) fn graph(problem: &ConvProblem) -> Result<Graph, String> {
         conv.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode)?;
     }
     conv.set_ints(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, &[spatial])?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &problem.padding.map(i64::from))?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, &problem.padding.map(i64::from))?;
+    conv.set_ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &problem.padding_before.map(i64::from))?;
+    conv.set_ints(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, &problem.padding_after.map(i64::from))?;
     conv.set_ints(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, &problem.stride.map(i64::from))?;
     conv.set_ints(CUDNN_ATTR_CONVOLUTION_DILATIONS, &problem.dilation.map(i64::from))?;
     conv.finalize()?;

@@ -51,6 +51,9 @@ impl Plan {
         if ![problem.src, problem.kernel, problem.dst].iter().all(DnnOperand::is_packed) {
             return Err("only supports contiguous operands".into());
         }
+        if problem.padding_before != problem.padding_after {
+            return Err("only supports the same padding on both sides".into());
+        }
         let mut plan = Self {
             library,
             transposed: problem.transposed,
@@ -203,7 +206,8 @@ impl Convolution {
         let made = unsafe { (library.miopenCreateConvolutionDescriptor)(&mut raw) };
         check(library, made, "creating a convolution descriptor")?;
         let conv = Self { library, raw };
-        let [padding, stride, dilation] = [&problem.padding, &problem.stride, &problem.dilation].map(|p| p.as_ptr());
+        let [padding, stride, dilation] =
+            [&problem.padding_before, &problem.stride, &problem.dilation].map(|p| p.as_ptr());
         // SAFETY: the descriptor is alive; the arrays have two elements.
         unsafe {
             let initialize = library.miopenInitConvolutionNdDescriptor;

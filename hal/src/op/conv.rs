@@ -10,8 +10,10 @@ macro_rules! conv {
         pub struct $name {
             /// Input positions from one application of the kernel to the next; at least 1.
             pub stride: [usize; $rank],
-            /// Number of zeros added on each side of the input.
-            pub padding: [usize; $rank],
+            /// Number of zeros added before the input.
+            pub padding_before: [usize; $rank],
+            /// Number of zeros added after the input.
+            pub padding_after: [usize; $rank],
             /// Input positions from one kernel element to the next; at least 1.
             pub dilation: [usize; $rank],
             /// Number of independent groups of channels; must divide `c_in` and `c_out`.
@@ -22,7 +24,14 @@ macro_rules! conv {
 
         impl Default for $name {
             fn default() -> Self {
-                Self { stride: [1; $rank], padding: [0; $rank], dilation: [1; $rank], groups: 1, numerics: None }
+                Self {
+                    stride: [1; $rank],
+                    padding_before: [0; $rank],
+                    padding_after: [0; $rank],
+                    dilation: [1; $rank],
+                    groups: 1,
+                    numerics: None,
+                }
             }
         }
 
@@ -35,8 +44,10 @@ macro_rules! conv {
         pub struct $name {
             /// Result positions from one input element to the next; at least 1.
             pub stride: [usize; $rank],
-            /// Number of positions cut off on each side of the result.
-            pub padding: [usize; $rank],
+            /// Number of positions cut off before the result.
+            pub padding_before: [usize; $rank],
+            /// Number of positions cut off after the result.
+            pub padding_after: [usize; $rank],
             /// Number of positions added at the end of the result; must be less than the stride or
             /// the dilation.
             pub output_padding: [usize; $rank],
@@ -52,7 +63,8 @@ macro_rules! conv {
             fn default() -> Self {
                 Self {
                     stride: [1; $rank],
-                    padding: [0; $rank],
+                    padding_before: [0; $rank],
+                    padding_after: [0; $rank],
                     output_padding: [0; $rank],
                     dilation: [1; $rank],
                     groups: 1,
@@ -79,9 +91,15 @@ macro_rules! conv {
                 self
             }
 
-            /// Sets the padding.
-            pub const fn with_padding(mut self, padding: [usize; $rank]) -> Self {
-                self.padding = padding;
+            /// Sets the padding on both sides.
+            pub const fn with_padding(self, padding: [usize; $rank]) -> Self {
+                self.with_padding_by_side(padding, padding)
+            }
+
+            /// Sets the padding before and after, as ONNX's `pads` and TensorFlow's `SAME` have it.
+            pub const fn with_padding_by_side(mut self, before: [usize; $rank], after: [usize; $rank]) -> Self {
+                self.padding_before = before;
+                self.padding_after = after;
                 self
             }
 
@@ -108,7 +126,7 @@ macro_rules! conv {
 
 conv! {
     /// A convolution `[n, c_in, l] * [c_out, c_in / groups, k] -> [n, c_out, l_out]`, with `l_out =
-    /// (l + 2 padding - dilation (k - 1) - 1) / stride + 1`, rounded down. Like PyTorch's, it is a
+    /// (l + padding_before + padding_after - dilation (k - 1) - 1) / stride + 1`, rounded down. Like PyTorch's, it is a
     /// cross-correlation: the kernel is not flipped.
     ///
     /// ```rust
@@ -140,7 +158,8 @@ conv! {
 conv! {
     @transposed
     /// A transposed convolution `[n, c_in, l] * [c_in, c_out / groups, k] -> [n, c_out, l_out]`,
-    /// with `l_out = (l - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1`, as
+    /// with `l_out = (l - 1) stride - padding_before - padding_after + dilation (k - 1) +
+    /// output_padding + 1`, as
     /// PyTorch's `conv_transpose1d`.
     ///
     /// ```rust

@@ -67,8 +67,10 @@ pub struct Conv {
     pub dst: Tensor4,
     /// The stride along h and w.
     pub stride: [usize; 2],
-    /// The padding along h and w.
-    pub padding: [usize; 2],
+    /// The padding along h and w, before the input.
+    pub padding_before: [usize; 2],
+    /// The same after the input.
+    pub padding_after: [usize; 2],
     /// The dilation along h and w.
     pub dilation: [usize; 2],
     /// The number of channel groups.

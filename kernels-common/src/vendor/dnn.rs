@@ -32,8 +32,10 @@ pub struct ConvProblem {
     pub dst: DnnOperand,
     /// The stride along h and w.
     pub stride: [i32; 2],
-    /// The padding along h and w.
-    pub padding: [i32; 2],
+    /// The padding along h and w, before the input.
+    pub padding_before: [i32; 2],
+    /// The same after the input.
+    pub padding_after: [i32; 2],
     /// The dilation along h and w.
     pub dilation: [i32; 2],
     /// The number of channel groups.
@@ -92,7 +94,8 @@ impl ConvProblem {
             kernel: DnnOperand::of(&conv.kernel)?,
             dst: DnnOperand::of(&conv.dst)?,
             stride: all_small(conv.stride)?,
-            padding: all_small(conv.padding)?,
+            padding_before: all_small(conv.padding_before)?,
+            padding_after: all_small(conv.padding_after)?,
             dilation: all_small(conv.dilation)?,
             groups: small(conv.groups)?,
         })
@@ -165,7 +168,8 @@ mod tests {
             kernel: tensor(512, [3, 2, 1, 5], [10, 5, 5, 1]),
             dst: tensor(1024, [1, 3, 1, 4], [12, 4, 4, 1]),
             stride: [1, 2],
-            padding: [0, 1],
+            padding_before: [0, 1],
+            padding_after: [0, 1],
             dilation: [1, 1],
             groups: 1,
         }

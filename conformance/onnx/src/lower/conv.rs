@@ -29,36 +29,30 @@ fn add_channels(ops: &Ops, x: &Tensor, bias: &Tensor) -> Lowered<Tensor> {
     ops.add(x, &ops.reshape(bias, &shape)?)
 }
 
-/// Padding that differs before and after the input is added to the input first.
 fn convolve(call: &Call<'_>, x: &Tensor, weights: &Tensor) -> Lowered<Tensor> {
     let ops = call.ops();
     let groups = size_of(call.int("group").unwrap_or(1))?;
     let (input, kernel) = (spatial(x)?, kernel_of(call, spatial(weights)?)?);
     let windows = Windows::of(call, input, kernel)?;
-    let (mut x, mut padding) = (x.clone(), windows.before.clone());
-    if !windows.is_symmetric() {
-        let wide = |sizes: &[usize]| [&[0, 0][..], sizes].concat();
-        x = ops.pad(&x, &wide(&windows.before), &wide(&windows.after), 0.0)?;
-        padding = vec![0; padding.len()];
-    }
-    let op = match padding.len() {
+    let (before, after) = (&windows.before, &windows.after);
+    let op = match before.len() {
         1 => Op::Conv1d(
             Conv1d::default()
                 .with_stride([windows.stride[0]])
-                .with_padding([padding[0]])
+                .with_padding_by_side([before[0]], [after[0]])
                 .with_dilation([windows.dilation[0]])
                 .with_groups(groups),
         ),
         2 => Op::Conv2d(
             Conv2d::default()
                 .with_stride([windows.stride[0], windows.stride[1]])
-                .with_padding([padding[0], padding[1]])
+                .with_padding_by_side([before[0], before[1]], [after[0], after[1]])
                 .with_dilation([windows.dilation[0], windows.dilation[1]])
                 .with_groups(groups),
         ),
         other => return Err(call.form(format!("{other} spatial dimensions"))),
     };
-    ops.apply(&op, &[&x, weights])
+    ops.apply(&op, &[x, weights])
 }
 
 fn conv_node(call: &Call<'_>) -> Outputs {

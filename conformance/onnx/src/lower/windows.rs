@@ -100,11 +100,6 @@ impl Windows {
         self.kernel.iter().product()
     }
 
-    /// Whether the padding is the same before and after each dimension.
-    pub(super) fn is_symmetric(&self) -> bool {
-        self.before == self.after
-    }
-
     /// Returns where the elements of each window are in an input of the sizes `input`, window after
     /// window. `None` is padding.
     pub(super) fn sources(&self, input: &[usize]) -> Vec<Option<usize>> {

@@ -28,7 +28,7 @@ const GROUPS: &[usize] = &[1, 1, 1, 1, 2, 3, 4, 8, 31];
 const SIZES: &[usize] =
     &[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 28, 31, 32, 33, 63, 65, 127, 128, 129, 255, 257, 511, 513];
 
-pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan) -> Drawn {
+pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan, index: u64) -> Drawn {
     let mut setup = Setup::of(op);
     let rank = setup.rank();
     let mut left = if blocks { TILES } else { BUDGET };
@@ -47,6 +47,8 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan) -> Drawn
     setup.stride = each(draw, STRIDES, 1);
     setup.dilation = each(draw, DILATIONS, 1);
     setup.padding = each(draw, PADDINGS, 0);
+    // Not in the first cases, whose results are recorded.
+    let is_by_side = !pointwise && index >= 8 && index % 3 == 2;
     let taps = each(draw, if blocks { TAPS_OF_BLOCKS } else { TAPS }, 1);
     taps.iter().for_each(|t| left /= t);
     left = left.max(1);
@@ -70,9 +72,11 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan) -> Drawn
             }
             let whole = (size - 1) * setup.stride[d] + extent + setup.output_padding[d] + 1;
             setup.padding[d] = setup.padding[d].min(whole / 2);
+            setup.padding_after[d] = if is_by_side { draw.pick(0..=whole / 2) } else { setup.padding[d] };
         } else {
             // At least one window, and sometimes an input that consists only of padding.
-            let least = (extent + 1).saturating_sub(2 * setup.padding[d]);
+            setup.padding_after[d] = if is_by_side { draw.one_of(PADDINGS) } else { setup.padding[d] };
+            let least = (extent + 1).saturating_sub(setup.padding[d] + setup.padding_after[d]);
             size = if least == 0 && draw.chance(10) { 0 } else { size.max(least).max(1) };
         }
         sizes.push(size);

@@ -19,6 +19,7 @@ struct Setup {
     transposed: bool,
     stride: Vec<usize>,
     padding: Vec<usize>,
+    padding_after: Vec<usize>,
     output_padding: Vec<usize>,
     dilation: Vec<usize>,
     groups: usize,
@@ -31,7 +32,8 @@ impl Setup {
                 Self {
                     transposed: $transposed,
                     stride: $p.stride.into(),
-                    padding: $p.padding.into(),
+                    padding: $p.padding_before.into(),
+                    padding_after: $p.padding_after.into(),
                     output_padding: $output_padding.into(),
                     dilation: $p.dilation.into(),
                     groups: $p.groups,
@@ -58,6 +60,10 @@ impl Setup {
             .with_sizes("padding", &self.padding)
             .with_sizes("dilation", &self.dilation)
             .with_sizes("groups", &[self.groups]);
+        let named = match self.padding_after == self.padding {
+            true => named,
+            false => named.with_sizes("padding_after", &self.padding_after),
+        };
         if self.transposed { named.with_sizes("output_padding", &self.output_padding) } else { named }
     }
 
@@ -79,6 +85,7 @@ macro_rules! with_named {
         let mut op = $op;
         op = $params.sizes("stride").map_or(op, |n| op.with_stride(n));
         op = $params.sizes("padding").map_or(op, |n| op.with_padding(n));
+        op = $params.sizes("padding_after").map_or(op, |n| op.with_padding_by_side(op.padding_before, n));
         op = $params.sizes("dilation").map_or(op, |n| op.with_dilation(n));
         $params.sizes("groups").map_or(op, |[n]: [usize; 1]| op.with_groups(n))
     }};
@@ -105,8 +112,8 @@ impl Family for ConvFamily {
         Setup::of(op).input_dims(shape, input)
     }
 
-    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        draw::draw(draw, cell.operation.op(), cell.numerics == Some(Numerics::Block), plan)
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
+        draw::draw(draw, cell.operation.op(), cell.numerics == Some(Numerics::Block), plan, index)
     }
 
     /// For block products: channels of more than one segment per tap, phases with different taps,
@@ -123,6 +130,7 @@ impl Family for ConvFamily {
             _ => return None,
         };
         setup.padding.fill(1);
+        setup.padding_after.fill(1);
         if nth == 0 {
             setup.stride.fill(2);
         }

@@ -60,7 +60,7 @@ impl Problem {
         macro_rules! windows {
             ($p:ident, $transposed:literal) => {{
                 let window =
-                    |d: usize| Window { stride: $p.stride[d], padding: $p.padding[d], dilation: $p.dilation[d] };
+                    |d: usize| Window { stride: $p.stride[d], padding: $p.padding_before[d], dilation: $p.dilation[d] };
                 ($transposed, $p.groups, (0..$p.stride.len()).map(window).collect::<Vec<_>>())
             }};
         }

@@ -8,7 +8,8 @@ use crate::{Dims, Result, Shape};
 /// The spatial parameters of a convolution of any rank.
 pub(super) struct Windows<'a> {
     pub stride: &'a [usize],
-    pub padding: &'a [usize],
+    /// Before and after the input.
+    pub padding: [&'a [usize]; 2],
     pub dilation: &'a [usize],
     /// `Some` for a transposed convolution.
     pub output_padding: Option<&'a [usize]>,
@@ -20,7 +21,7 @@ macro_rules! windows {
     ($params:ident, $output_padding:expr) => {
         windows::Windows {
             stride: &$params.stride,
-            padding: &$params.padding,
+            padding: [&$params.padding_before, &$params.padding_after],
             dilation: &$params.dilation,
             output_padding: $output_padding,
             groups: $params.groups,
@@ -57,7 +58,8 @@ pub(super) fn conv(op: &Op, src: &Shape, kernel: &Shape, w: &Windows<'_>) -> Res
         let (size, taps) = (src.dims()[d + 2], k[d + 2]);
         let too_large = || invalid(format!("{op}: no window of {kernel} fits into {src} with this padding"));
         let extent = taps.checked_sub(1).and_then(|t| t.checked_mul(w.dilation[d])).ok_or_else(too_large)?;
-        let padding = w.padding[d].checked_mul(2).ok_or_else(too_large)?;
+        let [before, after] = w.padding.map(|padding| padding[d]);
+        let padding = before.checked_add(after).ok_or_else(too_large)?;
         let out = match w.output_padding {
             None => {
                 let padded = size.checked_add(padding).ok_or_else(too_large)?;

@@ -79,7 +79,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
 struct Parameters {
     transposed: bool,
     stride: [usize; 2],
-    padding: [usize; 2],
+    padding_before: [usize; 2],
+    padding_after: [usize; 2],
     dilation: [usize; 2],
     groups: usize,
 }
@@ -91,7 +92,8 @@ fn parameters(op: &Op) -> Parameters {
             Parameters {
                 transposed: $transposed,
                 stride: two($p.stride, 1),
-                padding: two($p.padding, 0),
+                padding_before: two($p.padding_before, 0),
+                padding_after: two($p.padding_after, 0),
                 dilation: two($p.dilation, 1),
                 groups: $p.groups,
             }
@@ -130,7 +132,7 @@ fn vendor_problem<R: GpuRuntime>(
             ),
         }
     };
-    let Parameters { transposed, stride, padding, dilation, groups } = parameters(op);
+    let Parameters { transposed, stride, padding_before, padding_after, dilation, groups } = parameters(op);
     Conv {
         dtype: dst.0.dtype(),
         transposed,
@@ -138,7 +140,8 @@ fn vendor_problem<R: GpuRuntime>(
         kernel: tensor(kernel),
         dst: tensor(dst),
         stride,
-        padding,
+        padding_before,
+        padding_after,
         dilation,
         groups,
     }
@@ -159,7 +162,7 @@ fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
 /// which every output sees its own input: the sums and their order are the same. Returns `None` for
 /// other convolutions, or if the outputs are not laid out as columns.
 fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<matmul::Problem<'a, R>> {
-    let one_tap = conv.kernel.dims[2..] == [1, 1] && conv.stride == [1, 1] && conv.padding == [0, 0];
+    let one_tap = conv.kernel.dims[2..] == [1, 1] && conv.stride == [1, 1] && conv.padding_before == [0, 0];
     if !one_tap || conv.src.dims[2..] != conv.dst.dims[2..] {
         return None;
     }
@@ -212,7 +215,7 @@ fn portable<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Problem
         taps: conv.kernel.dims[d + 2],
         outputs: conv.dst.dims[d + 2],
         stride: conv.stride[d],
-        padding: conv.padding[d],
+        padding: conv.padding_before[d],
         dilation: conv.dilation[d],
     };
     Problem {

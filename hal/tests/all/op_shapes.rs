@@ -112,6 +112,19 @@ fn windows_have_pytorchs_shapes() {
 }
 
 #[test]
+fn padding_may_differ_by_side() {
+    // Of an input that torch.nn.functional.pad pads first, and of a result that is cut afterwards.
+    let conv = Conv2d::default().with_stride([2, 1]).with_padding_by_side([0, 2], [3, 1]);
+    assert_eq!(shape(Op::Conv2d(conv), &[&[1, 2, 6, 5], &[4, 2, 3, 3]]).unwrap(), [1, 4, 4, 6]);
+    let back = ConvTranspose1d::default().with_stride([2]).with_padding_by_side([1], [2]);
+    assert_eq!(shape(Op::ConvTranspose1d(back), &[&[1, 2, 5], &[2, 3, 4]]).unwrap(), [1, 3, 9]);
+    let whole = ConvTranspose1d::default().with_padding_by_side([4], [5]);
+    refused(Op::ConvTranspose1d(whole), &[&[1, 2, 5], &[2, 3, 4]], ErrorKind::InvalidArgument, "no window");
+    let huge = Conv1d::default().with_padding_by_side([usize::MAX], [1]);
+    refused(Op::Conv1d(huge), &[&[1, 2, 5], &[3, 2, 4]], ErrorKind::InvalidArgument, "no window");
+}
+
+#[test]
 fn images_are_sampled_and_resized_in_their_dimensions() {
     use ErrorKind::{InvalidArgument, ShapeMismatch};
     let sample = |mode| Op::GridSample(GridSample::new().with_mode(mode));

@@ -49,13 +49,10 @@ impl<C: FloatCompute> Keys<C> {
 }
 
 /// Returns the weighted sum of the elements around a position: over the taps of the first
-/// dimension, of the sums over the others. A dimension with one tap has no weight.
+/// dimension, of the sums over the others.
 pub(super) fn sum<C: FloatCompute>(image: &[C], at: usize, taps: &[Taps<C>]) -> C {
     let Some((first, others)) = taps.split_first() else { return image[at] };
     let value = |tap: &Tap<C>| tap.at.map_or(C::ZERO, |step| sum(image, at + step, others));
-    if let [only] = &first[..] {
-        return value(only);
-    }
     let mut taps = first.iter();
     let start = taps.next().map_or(C::ZERO, |tap| value(tap).mul(tap.weight));
     taps.fold(start, |sum, tap| value(tap).fma(tap.weight, sum))

@@ -85,7 +85,9 @@ impl Axis {
             let takes_part = !is_outside && weight != C::ZERO;
             Tap { at: takes_part.then(|| self.clamped(element) * self.step), weight }
         };
-        (weights.into_iter().map(tap).collect(), total)
+        // With antialiasing, what takes no part is not even added as 0.
+        let taps = weights.into_iter().map(tap).filter(|tap| !op.antialias || tap.at.is_some());
+        (taps.collect(), total)
     }
 }
 

@@ -94,59 +94,71 @@ ISOBIT_FN Around<TAPS, C> around(double position, const Axis &a, const Resize &r
     return result;
 }
 
-// Calls `body` for each channel of a thread's position with its image and result; `finds` is told
-// the position of each dimension first, and whether it is beyond the image.
-template <int D, typename T, typename Find, typename Sample>
-ISOBIT_FN void for_channels(const T *image, T *result, const Resize &r, T outside, Find &&find, Sample &&sample) {
+// Where a thread's position is in image and result, and in the image's dimensions.
+template <int D, typename T>
+struct Place {
+    const T *image;
+    T *result;
+    double position[D];
+    bool exists;
+    // Whether the result has a value of its own there.
+    bool is_beyond;
+};
+
+template <int D, typename T>
+ISOBIT_FN Place<D, T> place_of(const T *image, T *result, const Resize &r) {
+    Place<D, T> place{};
     const u32 unit = block_x() * ELEMENTWISE_BLOCK + thread_x();
-    if (unit >= r.units)
-        return;
+    place.exists = unit < r.units;
+    if (!place.exists)
+        return place;
     const Offsets<5> at = offsets_of(r.units_at, unit);
-    image += at.at[0];
-    result += at.at[1];
-    bool beyond = false;
+    place.image = image + at.at[0];
+    place.result = result + at.at[1];
 #pragma unroll
     for (int d = 0; d < D; d++) {
-        const double position = position_of(r.axes[d], r.first[d] + at.at[2 + d]);
-        beyond = beyond || is_beyond(r.axes[d], position);
-        find(d, position);
+        place.position[d] = position_of(r.axes[d], r.first[d] + at.at[2 + d]);
+        place.is_beyond = place.is_beyond || (r.is_cropped != 0 && is_beyond(r.axes[d], place.position[d]));
     }
-    beyond = beyond && r.is_cropped != 0;
-#pragma unroll 1
-    for (u32 c = 0; c < r.channels; c++, image += r.image_channel, result += r.result_channel)
-        *result = beyond ? outside : sample(image);
+    return place;
 }
 
 template <typename T>
 ISOBIT_FN void nearest(const T *image, T *result, const Resize &r) {
+    const Place<3, T> place = place_of<3>(image, result, r);
+    if (!place.exists)
+        return;
     u64 offset = 0;
-    for_channels<3>(
-        image, result, r, (T)r.outside_bits,
-        [&](int d, double position) {
-            offset += clamped(r.axes[d], nearest_to(position, r.rounding)) * r.axes[d].step;
-        },
-        [&](const T *from) { return from[offset]; });
+#pragma unroll
+    for (int d = 0; d < 3; d++)
+        offset += clamped(r.axes[d], nearest_to(place.position[d], r.rounding)) * r.axes[d].step;
+#pragma unroll 1
+    for (u32 c = 0; c < r.channels; c++)
+        place.result[c * r.result_channel] =
+            place.is_beyond ? (T)r.outside_bits : place.image[offset + c * r.image_channel];
 }
 
 template <int D, int TAPS, typename T>
 ISOBIT_FN void interpolated(const T *image, T *result, const Resize &r) {
     using C = compute_t<T>;
+    const Place<D, T> place = place_of<D>(image, result, r);
+    if (!place.exists)
+        return;
     Around<TAPS, C> dims[D];
-    C totals[D];
-    for_channels<D>(
-        image, result, r, from_compute<T>((C)r.outside),
-        [&](int d, double position) { dims[d] = around<TAPS>(position, r.axes[d], r, totals[d]); },
-        [&](const T *from) {
-            C sum = sampled<D>(from, dims, true);
-            if (r.is_normalized != 0) {
-                C total = 1;
+    C total = 1;
 #pragma unroll
-                for (int d = D; d-- > 0;)
-                    total = total * totals[d];
-                sum = sum / total;
-            }
-            return from_compute<T>(sum);
-        });
+    for (int d = D; d-- > 0;) {
+        C of_dimension;
+        dims[d] = around<TAPS>(place.position[d], r.axes[d], r, of_dimension);
+        total = total * of_dimension;
+    }
+    const T outside = from_compute<T>((C)r.outside);
+#pragma unroll 1
+    for (u32 c = 0; c < r.channels; c++) {
+        C sum = sampled<D>(place.image + c * r.image_channel, dims, !place.is_beyond);
+        sum = r.is_normalized != 0 ? sum / total : sum;
+        place.result[c * r.result_channel] = place.is_beyond ? outside : from_compute<T>(sum);
+    }
 }
 
 // The weight of an element at a distance.
@@ -158,62 +170,126 @@ ISOBIT_FN C weight_at(C distance, const Keys<C> &keys) {
         return distance < 1 ? 1 - distance : 0;
 }
 
-// The elements that a kernel reaches along one dimension.
+// The elements that a kernel reaches along one dimension, without those that are excluded.
 struct Reach {
     double position;
     i64 first;
+    u64 count;
 };
 
-template <bool IS_CUBIC, typename C>
-ISOBIT_FN C weight_of(const Axis &a, const Reach &reach, i64 element, const Keys<C> &keys) {
-    return weight_at<IS_CUBIC>(abs((C)(((double)element - reach.position) * a.filter)), keys);
+ISOBIT_FN Reach reach_of(const Axis &a, const Resize &r, double position) {
+    i64 first = (i64)floor(position - a.support) + 1, end = first + (i64)a.count;
+    if (r.excludes_outside != 0) {
+        first = first > 0 ? first : 0;
+        end = end < (i64)a.from ? end : (i64)a.from;
+    }
+    return Reach{position, first, end > first ? (u64)(end - first) : 0};
 }
 
-// As `sampled`, with as many taps as each dimension's kernel reaches.
-template <int D, bool IS_CUBIC, typename T, typename C>
-ISOBIT_FN C covered(const T *image, const Reach *reaches, const Resize &r, const Keys<C> &keys) {
-    if constexpr (D == 0) {
-        return to_compute(*image);
-    } else {
-        const Axis &a = r.axes[D - 1];
-        const Reach &reach = reaches[D - 1];
-        C sum = 0;
+template <bool IS_CUBIC, typename C>
+ISOBIT_FN C weight_of(const Axis &a, const Reach &reach, u64 tap, const Keys<C> &keys) {
+    return weight_at<IS_CUBIC>(abs((C)(((double)(reach.first + (i64)tap) - reach.position) * a.filter)), keys);
+}
+
+// The weights of the columns that a thread keeps, which it needs for every row and channel.
+ISOBIT_CONST u32 KEPT = 16;
+
+// The weighted sums over the elements that a kernel reaches, of channels that are computed at once.
+// Elements of weight 0 take no part. An fma with -0 is a product: so each sum starts with its first
+// element.
+template <int CHANNELS, bool IS_CUBIC, typename T, typename C>
+ISOBIT_FN void covered(const T *image, const Reach (&reaches)[3], const Resize &r, const Keys<C> &keys, const C *kept,
+                       C (&sums)[CHANNELS]) {
+    const Axis &slices = r.axes[2], &rows = r.axes[1], &columns = r.axes[0];
+    const bool keeps = reaches[0].count <= KEPT;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+        sums[c] = (C)-0.0;
 #pragma unroll 1
-        for (u64 tap = 0; tap < a.count; tap++) {
-            const i64 element = reach.first + (i64)tap;
-            const C weight = weight_of<IS_CUBIC>(a, reach, element, keys);
-            C value = 0;
-            if (weight != 0 && (r.excludes_outside == 0 || has(a, element)))
-                value = covered<D - 1, IS_CUBIC>(image + clamped(a, element) * a.step, reaches, r, keys);
-            sum = tap == 0 ? value * weight : fma(value, weight, sum);
+    for (u64 z = 0; z < reaches[2].count; z++) {
+        const C of_slice = weight_of<IS_CUBIC>(slices, reaches[2], z, keys);
+        if (of_slice == 0)
+            continue;
+        const T *slice = image + clamped(slices, reaches[2].first + (i64)z) * slices.step;
+        C plane[CHANNELS];
+#pragma unroll
+        for (int c = 0; c < CHANNELS; c++)
+            plane[c] = (C)-0.0;
+#pragma unroll 1
+        for (u64 y = 0; y < reaches[1].count; y++) {
+            const C of_row = weight_of<IS_CUBIC>(rows, reaches[1], y, keys);
+            if (of_row == 0)
+                continue;
+            const T *row = slice + clamped(rows, reaches[1].first + (i64)y) * rows.step;
+            C line[CHANNELS];
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++)
+                line[c] = (C)-0.0;
+#pragma unroll 1
+            for (u64 x = 0; x < reaches[0].count; x++) {
+                const C weight = keeps ? kept[x * ELEMENTWISE_BLOCK] : weight_of<IS_CUBIC>(columns, reaches[0], x, keys);
+                if (weight == 0)
+                    continue;
+                const T *at = row + clamped(columns, reaches[0].first + (i64)x) * columns.step;
+#pragma unroll
+                for (int c = 0; c < CHANNELS; c++)
+                    line[c] = fma(to_compute(at[c * r.image_channel]), weight, line[c]);
+            }
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++)
+                plane[c] = fma(line[c], of_row, plane[c]);
         }
-        return sum;
+#pragma unroll
+        for (int c = 0; c < CHANNELS; c++)
+            sums[c] = fma(plane[c], of_slice, sums[c]);
     }
 }
 
+// Some channels of a position, from channel `c` on.
+template <int CHANNELS, bool IS_CUBIC, typename T, typename C>
+ISOBIT_FN void several(const Place<3, T> &place, u32 c, const Reach (&reaches)[3], const Resize &r, const Keys<C> &keys,
+                       const C *kept, C total, T outside) {
+    C sums[CHANNELS];
+    if (!place.is_beyond)
+        covered<CHANNELS, IS_CUBIC>(place.image + c * r.image_channel, reaches, r, keys, kept, sums);
+#pragma unroll
+    for (int i = 0; i < CHANNELS; i++)
+        place.result[(c + i) * r.result_channel] = place.is_beyond ? outside : from_compute<T>(sums[i] / total);
+}
+
 template <bool IS_CUBIC, typename T>
-ISOBIT_FN void antialiased(const T *image, T *result, const Resize &r) {
+ISOBIT_FN void antialiased(const T *image, T *result, const Resize &r, compute_t<T> *shared) {
     using C = compute_t<T>;
+    const Place<3, T> place = place_of<3>(image, result, r);
+    if (!place.exists)
+        return;
     const Keys<C> keys = keys_of<C>(r.cubic_coeff);
+    C *kept = shared + thread_x();
     Reach reaches[3];
-    C total, totals[3];
-    for_channels<3>(
-        image, result, r, from_compute<T>((C)r.outside),
-        [&](int d, double position) {
-            const Axis &a = r.axes[d];
-            reaches[d] = Reach{position, (i64)floor(position - a.support) + 1};
-            C sum = 0;
+    C total = 1;
+#pragma unroll
+    for (int d = 3; d-- > 0;) {
+        reaches[d] = reach_of(r.axes[d], r, place.position[d]);
+        C sum = 0;
 #pragma unroll 1
-            for (u64 tap = 0; tap < a.count; tap++) {
-                const i64 element = reaches[d].first + (i64)tap;
-                if (r.excludes_outside == 0 || has(a, element))
-                    sum = sum + weight_of<IS_CUBIC>(a, reaches[d], element, keys);
-            }
-            totals[d] = sum;
-            if (d == 2)
-                total = totals[2] * totals[1] * totals[0];
-        },
-        [&](const T *from) { return from_compute<T>(covered<3, IS_CUBIC>(from, reaches, r, keys) / total); });
+        for (u64 tap = 0; tap < reaches[d].count; tap++) {
+            const C weight = weight_of<IS_CUBIC>(r.axes[d], reaches[d], tap, keys);
+            sum = sum + weight;
+            if (d == 0 && tap < KEPT)
+                kept[tap * ELEMENTWISE_BLOCK] = weight;
+        }
+        total = total * sum;
+    }
+    const T outside = from_compute<T>((C)r.outside);
+    // More of them spill registers.
+    constexpr int SEVERAL = IS_CUBIC ? 2 : sizeof(C) == 8 ? 1 : 4;
+    u32 c = 0;
+#pragma unroll 1
+    for (; c + SEVERAL <= r.channels; c += SEVERAL)
+        several<SEVERAL, IS_CUBIC>(place, c, reaches, r, keys, kept, total, outside);
+#pragma unroll 1
+    for (; c < r.channels; c++)
+        several<1, IS_CUBIC>(place, c, reaches, r, keys, kept, total, outside);
 }
 
 } // namespace isobit
@@ -231,5 +307,6 @@ ISOBIT_FN void antialiased(const T *image, T *result, const Resize &r) {
 #define ISOBIT_RESIZE_ANTIALIASED(NAME, IS_CUBIC, T)                                                                   \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(const isobit::T *image, isobit::T *result, const isobit::Resize resize) {                                     \
-        isobit::antialiased<IS_CUBIC>(image, result, resize);                                                          \
+        __shared__ isobit::compute_t<isobit::T> shared[isobit::KEPT * isobit::ELEMENTWISE_BLOCK];                      \
+        isobit::antialiased<IS_CUBIC>(image, result, resize, shared);                                                  \
     }

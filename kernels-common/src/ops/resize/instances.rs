@@ -1,5 +1,5 @@
 //! One kernel per element size for nearest neighbours, which move bits; per float dtype, those of
-//! linear and cubic interpolation for two and three dimensions, and of both with antialiasing.
+//! linear and cubic interpolation for two and three dimensions, with antialiasing and without.
 
 use super::combined_floats;
 use crate::key::{Family, Key};
@@ -11,8 +11,8 @@ pub const NEAREST: usize = 0;
 pub const LINEAR: usize = 1;
 pub const CUBIC: usize = 2;
 
-/// In variants: antialiasing. Others are the number of dimensions.
-pub const ANTIALIASED: u8 = 0;
+/// Variants are the number of dimensions, and with antialiasing so much more.
+pub const ANTIALIASED: u8 = 8;
 
 /// Returns the key of a kernel. Nearest neighbours have the dtype of the element size, and one
 /// variant.
@@ -35,10 +35,10 @@ pub fn add(modules: &mut Vec<Module>) {
                 let kernel = format!("resize{dims}d_{name}_{dtype}");
                 let args = [&dims.to_string(), taps, dtype.as_str()];
                 module.kernel(key(op, dtype, dims), kernel, "ISOBIT_RESIZE_INTERPOLATED", &args);
+                let kernel = format!("resize{dims}d_{name}_antialiased_{dtype}");
+                let args = [&dims.to_string(), is_cubic, dtype.as_str()];
+                module.kernel(key(op, dtype, ANTIALIASED + dims), kernel, "ISOBIT_RESIZE_ANTIALIASED", &args);
             }
-            let kernel = format!("resize_{name}_antialiased_{dtype}");
-            let args = [is_cubic, dtype.as_str()];
-            module.kernel(key(op, dtype, ANTIALIASED), kernel, "ISOBIT_RESIZE_ANTIALIASED", &args);
         }
         modules.push(module);
     }

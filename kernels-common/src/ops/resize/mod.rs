@@ -20,7 +20,7 @@ const BLOCK: u32 = 256;
 
 /// Returns the kernel of an operation for images with so many dimensions after the channels.
 fn kernel(op: &isobit_hal::Resize, dtype: DType, spatial: usize) -> Key {
-    let variant = if op.antialias { ANTIALIASED } else { spatial.max(2) as u8 };
+    let variant = spatial.max(2) as u8 + if op.antialias { ANTIALIASED } else { 0 };
     match op.mode {
         Interpolation::Nearest => key(NEAREST, carrier(dtype), 3),
         Interpolation::Cubic => key(CUBIC, dtype, variant),

@@ -128,14 +128,28 @@ ISOBIT_FN void nearest(const T *image, T *result, const Resize &r) {
     const Place<3, T> place = place_of<3>(image, result, r);
     if (!place.exists)
         return;
-    u64 offset = 0;
+    const T *from = place.image;
 #pragma unroll
     for (int d = 0; d < 3; d++)
-        offset += clamped(r.axes[d], nearest_to(place.position[d], r.rounding)) * r.axes[d].step;
+        from += clamped(r.axes[d], nearest_to(place.position[d], r.rounding)) * r.axes[d].step;
+    const auto copy = [&](u32 c) {
+        return place.is_beyond ? (T)r.outside_bits : from[c * r.image_channel];
+    };
+    u32 c = 0;
+    // Four channels are on their way at once.
 #pragma unroll 1
-    for (u32 c = 0; c < r.channels; c++)
-        place.result[c * r.result_channel] =
-            place.is_beyond ? (T)r.outside_bits : place.image[offset + c * r.image_channel];
+    for (; c + 4 <= r.channels; c += 4) {
+        T values[4];
+#pragma unroll
+        for (u32 i = 0; i < 4; i++)
+            values[i] = copy(c + i);
+#pragma unroll
+        for (u32 i = 0; i < 4; i++)
+            place.result[(c + i) * r.result_channel] = values[i];
+    }
+#pragma unroll 1
+    for (; c < r.channels; c++)
+        place.result[c * r.result_channel] = copy(c);
 }
 
 template <int D, int TAPS, typename T>
@@ -194,81 +208,93 @@ ISOBIT_FN C weight_of(const Axis &a, const Reach &reach, u64 tap, const Keys<C> 
 // The weights of the columns that a thread keeps, which it needs for every row and channel.
 ISOBIT_CONST u32 KEPT = 16;
 
-// The weighted sums over the elements that a kernel reaches, of channels that are computed at once.
-// Elements of weight 0 take no part. An fma with -0 is a product: so each sum starts with its first
-// element.
+// The weighted sums over the elements of a plane that a kernel reaches, of channels that are computed
+// at once. Elements of weight 0 take no part. An fma with -0 is a product: so each sum starts with
+// its first element.
 template <int CHANNELS, bool IS_CUBIC, typename T, typename C>
-ISOBIT_FN void covered(const T *image, const Reach (&reaches)[3], const Resize &r, const Keys<C> &keys, const C *kept,
-                       C (&sums)[CHANNELS]) {
-    const Axis &slices = r.axes[2], &rows = r.axes[1], &columns = r.axes[0];
+ISOBIT_FN void covered(const T *image, const Reach *reaches, const Resize &r, const Keys<C> &keys, const C *kept,
+                       C (&plane)[CHANNELS]) {
+    const Axis &rows = r.axes[1], &columns = r.axes[0];
     const bool keeps = reaches[0].count <= KEPT;
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
-        sums[c] = (C)-0.0;
+        plane[c] = (C)-0.0;
 #pragma unroll 1
-    for (u64 z = 0; z < reaches[2].count; z++) {
-        const C of_slice = weight_of<IS_CUBIC>(slices, reaches[2], z, keys);
-        if (of_slice == 0)
+    for (u64 y = 0; y < reaches[1].count; y++) {
+        const C of_row = weight_of<IS_CUBIC>(rows, reaches[1], y, keys);
+        if (of_row == 0)
             continue;
-        const T *slice = image + clamped(slices, reaches[2].first + (i64)z) * slices.step;
-        C plane[CHANNELS];
+        const T *row = image + clamped(rows, reaches[1].first + (i64)y) * rows.step;
+        C line[CHANNELS];
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++)
-            plane[c] = (C)-0.0;
+            line[c] = (C)-0.0;
 #pragma unroll 1
-        for (u64 y = 0; y < reaches[1].count; y++) {
-            const C of_row = weight_of<IS_CUBIC>(rows, reaches[1], y, keys);
-            if (of_row == 0)
+        for (u64 x = 0; x < reaches[0].count; x++) {
+            const C weight = keeps ? kept[x * ELEMENTWISE_BLOCK] : weight_of<IS_CUBIC>(columns, reaches[0], x, keys);
+            if (weight == 0)
                 continue;
-            const T *row = slice + clamped(rows, reaches[1].first + (i64)y) * rows.step;
-            C line[CHANNELS];
+            const T *at = row + clamped(columns, reaches[0].first + (i64)x) * columns.step;
 #pragma unroll
             for (int c = 0; c < CHANNELS; c++)
-                line[c] = (C)-0.0;
-#pragma unroll 1
-            for (u64 x = 0; x < reaches[0].count; x++) {
-                const C weight = keeps ? kept[x * ELEMENTWISE_BLOCK] : weight_of<IS_CUBIC>(columns, reaches[0], x, keys);
-                if (weight == 0)
-                    continue;
-                const T *at = row + clamped(columns, reaches[0].first + (i64)x) * columns.step;
-#pragma unroll
-                for (int c = 0; c < CHANNELS; c++)
-                    line[c] = fma(to_compute(at[c * r.image_channel]), weight, line[c]);
-            }
-#pragma unroll
-            for (int c = 0; c < CHANNELS; c++)
-                plane[c] = fma(line[c], of_row, plane[c]);
+                line[c] = fma(to_compute(at[c * r.image_channel]), weight, line[c]);
         }
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++)
-            sums[c] = fma(plane[c], of_slice, sums[c]);
+            plane[c] = fma(line[c], of_row, plane[c]);
+    }
+}
+
+// The same over the slices of an image of three dimensions.
+template <int D, int CHANNELS, bool IS_CUBIC, typename T, typename C>
+ISOBIT_FN void covered_slices(const T *image, const Reach *reaches, const Resize &r, const Keys<C> &keys, const C *kept,
+                              C (&sums)[CHANNELS]) {
+    if constexpr (D == 2) {
+        covered<CHANNELS, IS_CUBIC>(image, reaches, r, keys, kept, sums);
+    } else {
+        const Axis &slices = r.axes[2];
+#pragma unroll
+        for (int c = 0; c < CHANNELS; c++)
+            sums[c] = (C)-0.0;
+#pragma unroll 1
+        for (u64 z = 0; z < reaches[2].count; z++) {
+            const C of_slice = weight_of<IS_CUBIC>(slices, reaches[2], z, keys);
+            if (of_slice == 0)
+                continue;
+            const T *slice = image + clamped(slices, reaches[2].first + (i64)z) * slices.step;
+            C plane[CHANNELS];
+            covered<CHANNELS, IS_CUBIC>(slice, reaches, r, keys, kept, plane);
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++)
+                sums[c] = fma(plane[c], of_slice, sums[c]);
+        }
     }
 }
 
 // Some channels of a position, from channel `c` on.
-template <int CHANNELS, bool IS_CUBIC, typename T, typename C>
-ISOBIT_FN void several(const Place<3, T> &place, u32 c, const Reach (&reaches)[3], const Resize &r, const Keys<C> &keys,
+template <int CHANNELS, int D, bool IS_CUBIC, typename T, typename C>
+ISOBIT_FN void several(const Place<D, T> &place, u32 c, const Reach *reaches, const Resize &r, const Keys<C> &keys,
                        const C *kept, C total, T outside) {
     C sums[CHANNELS];
     if (!place.is_beyond)
-        covered<CHANNELS, IS_CUBIC>(place.image + c * r.image_channel, reaches, r, keys, kept, sums);
+        covered_slices<D, CHANNELS, IS_CUBIC>(place.image + c * r.image_channel, reaches, r, keys, kept, sums);
 #pragma unroll
     for (int i = 0; i < CHANNELS; i++)
         place.result[(c + i) * r.result_channel] = place.is_beyond ? outside : from_compute<T>(sums[i] / total);
 }
 
-template <bool IS_CUBIC, typename T>
+template <int D, bool IS_CUBIC, typename T>
 ISOBIT_FN void antialiased(const T *image, T *result, const Resize &r, compute_t<T> *shared) {
     using C = compute_t<T>;
-    const Place<3, T> place = place_of<3>(image, result, r);
+    const Place<D, T> place = place_of<D>(image, result, r);
     if (!place.exists)
         return;
     const Keys<C> keys = keys_of<C>(r.cubic_coeff);
     C *kept = shared + thread_x();
-    Reach reaches[3];
+    Reach reaches[D];
     C total = 1;
 #pragma unroll
-    for (int d = 3; d-- > 0;) {
+    for (int d = D; d-- > 0;) {
         reaches[d] = reach_of(r.axes[d], r, place.position[d]);
         C sum = 0;
 #pragma unroll 1
@@ -282,14 +308,14 @@ ISOBIT_FN void antialiased(const T *image, T *result, const Resize &r, compute_t
     }
     const T outside = from_compute<T>((C)r.outside);
     // More of them spill registers.
-    constexpr int SEVERAL = IS_CUBIC ? 2 : sizeof(C) == 8 ? 1 : 4;
+    constexpr int SEVERAL = 16 / sizeof(C) / (D - 1);
     u32 c = 0;
 #pragma unroll 1
     for (; c + SEVERAL <= r.channels; c += SEVERAL)
-        several<SEVERAL, IS_CUBIC>(place, c, reaches, r, keys, kept, total, outside);
+        several<SEVERAL, D, IS_CUBIC>(place, c, reaches, r, keys, kept, total, outside);
 #pragma unroll 1
     for (; c < r.channels; c++)
-        several<1, IS_CUBIC>(place, c, reaches, r, keys, kept, total, outside);
+        several<1, D, IS_CUBIC>(place, c, reaches, r, keys, kept, total, outside);
 }
 
 } // namespace isobit
@@ -304,9 +330,9 @@ ISOBIT_FN void antialiased(const T *image, T *result, const Resize &r, compute_t
     NAME(const isobit::T *image, isobit::T *result, const isobit::Resize resize) {                                     \
         isobit::interpolated<D, TAPS>(image, result, resize);                                                          \
     }
-#define ISOBIT_RESIZE_ANTIALIASED(NAME, IS_CUBIC, T)                                                                   \
+#define ISOBIT_RESIZE_ANTIALIASED(NAME, D, IS_CUBIC, T)                                                                \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(const isobit::T *image, isobit::T *result, const isobit::Resize resize) {                                     \
         __shared__ isobit::compute_t<isobit::T> shared[isobit::KEPT * isobit::ELEMENTWISE_BLOCK];                      \
-        isobit::antialiased<IS_CUBIC>(image, result, resize, shared);                                                  \
+        isobit::antialiased<D, IS_CUBIC>(image, result, resize, shared);                                               \
     }

@@ -3,9 +3,9 @@
 use crate::cpu_storage::through_host;
 use crate::device::next_numbers;
 use crate::{
-    Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd,
-    GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
+    Activation, AdaptivePool, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d,
+    Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func,
+    GatherNd, GgmlDType, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
     PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce,
     Repeat, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp,
     Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
@@ -1628,6 +1628,104 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// As [`avg_pool2d`](Self::avg_pool2d).
     fn argmax_pool3d(&self, layout: &Layout, op: Pool3d) -> Result<Self> {
         Self::apply(&Op::ArgMaxPool3d(op), &[(self, layout)])
+    }
+
+    /// Averages `size` windows that share the last dimension between them; see [`AdaptivePool`].
+    /// Dtypes and class are those of [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_avg_pool1d(&self, layout: &Layout, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Averages `size` windows that share the last two dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let l = Layout::contiguous((1, 1, 2, 3));
+    /// assert_eq!(x.adaptive_avg_pool2d(&l, [1, 2])?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// assert_eq!(x.adaptive_max_pool2d(&l, [1, 2])?.to_vec::<f32>()?, [5.0, 6.0]);
+    /// assert_eq!(x.adaptive_argmax_pool2d(&l, [1, 2])?.to_vec::<u32>()?, [4, 5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if a dimension to share is empty.
+    fn adaptive_avg_pool2d(&self, layout: &Layout, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Averages `size` windows that share the last three dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes and class are those of
+    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_avg_pool3d(&self, layout: &Layout, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the maxima of `size` windows that share the last dimension between them; see
+    /// [`AdaptivePool`]. Dtypes and class are those of
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_max_pool1d(&self, layout: &Layout, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the maxima of `size` windows that share the last two dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes: all. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_max_pool2d(&self, layout: &Layout, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the maxima of `size` windows that share the last three dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes and class are those of
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_max_pool3d(&self, layout: &Layout, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of
+    /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d) along the last dimension. Dtypes and
+    /// class are those of [`adaptive_argmax_pool2d`](Self::adaptive_argmax_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_argmax_pool1d(&self, layout: &Layout, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveArgMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) in their planes, in row-major order, by
+    /// the rule of [`argmax_pool2d`](Self::argmax_pool2d). Dtypes: all. [Class](crate::Class):
+    /// exact.
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_argmax_pool2d(&self, layout: &Layout, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveArgMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of
+    /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d) in their volumes. Dtypes and class are
+    /// those of [`adaptive_argmax_pool2d`](Self::adaptive_argmax_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_argmax_pool3d(&self, layout: &Layout, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveArgMaxPool(AdaptivePool::new(size)), &[(self, layout)])
     }
 
     /// Upsamples to the nearest neighbour along the last dimension; see [`UpsampleNearest1d`].

@@ -1,7 +1,7 @@
 //! Pooling.
 
 use super::Rows;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Pool1d, Pool2d, Pool3d, Result, Shape, Src};
+use isobit_hal::{AdaptivePool, BackendStorage, DType, Layout, Op, Pool1d, Pool2d, Pool3d, Result, Shape, Src};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
 /// Measures the rows.
@@ -10,6 +10,7 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     let (twos, threes) = (Pool2d::new([2, 2]), Pool2d::new([3, 3]).with_stride([2, 2]).with_padding([1, 1]));
     let line = Pool1d::new([3]).with_stride([2]).with_padding([1]);
     let volume = Pool3d::new([3; 3]).with_stride([2; 3]).with_padding([1; 3]);
+    let (sevenths, uneven) = (AdaptivePool::new([7, 7]), AdaptivePool::new([50, 50]));
     let (sound, video): (Shape, Shape) = ([32, 512, 4096].into(), [8, 64, 16, 112, 112].into());
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         for (name, op, shape, work) in [
@@ -26,6 +27,10 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
             ("max_pool1d_k3s2p1", Op::MaxPool1d(line), &sound, "32x512x4096 3"),
             ("avg_pool3d_k3s2p1", Op::AvgPool3d(volume), &video, "8x64x16x112x112 3x3x3"),
             ("max_pool3d_k3s2p1", Op::MaxPool3d(volume), &video, "8x64x16x112x112 3x3x3"),
+            ("adaptive_avg_pool2d", Op::AdaptiveAvgPool(sevenths), &plane, "32x128x112x112 to 7x7"),
+            ("adaptive_avg_pool2d_uneven", Op::AdaptiveAvgPool(uneven), &plane, "32x128x112x112 to 50x50"),
+            ("adaptive_max_pool2d_uneven", Op::AdaptiveMaxPool(uneven), &plane, "32x128x112x112 to 50x50"),
+            ("adaptive_argmax_pool2d_uneven", Op::AdaptiveArgMaxPool(uneven), &plane, "32x128x112x112 to 50x50"),
         ] {
             if rows.wants(name, dtype) {
                 let result = op.result_shape(&[shape])?.expect("the input determines the shape");

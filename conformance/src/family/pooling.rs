@@ -1,11 +1,12 @@
 //! Pooling: windows that overlap, leave gaps or cover everything, with every extreme of the
-//! padding, with dilation, and with a last window that reaches beyond the padding.
+//! padding, with dilation, and with a last window that reaches beyond the padding; and windows that
+//! share a dimension between them, more of them than it has elements too.
 
 use super::{Family, Named, layouts, of_positions};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, values};
-use isobit_hal::{DType, Op, Pool1d, Pool2d, Pool3d};
+use isobit_hal::{AdaptivePool, DType, Op, Pool1d, Pool2d, Pool3d};
 
 pub(super) struct PoolFamily;
 
@@ -33,17 +34,21 @@ macro_rules! pool {
     }};
 }
 
+/// Returns windows of as many dimensions as an operation has.
+fn adaptive(like: &AdaptivePool, params: &Params) -> AdaptivePool {
+    match like.rank() {
+        1 => AdaptivePool::new(params.sizes("size").unwrap_or([2; 1])),
+        2 => AdaptivePool::new(params.sizes("size").unwrap_or([2; 2])),
+        _ => AdaptivePool::new(params.sizes("size").unwrap_or([2; 3])),
+    }
+}
+
 fn is_average(op: &Op) -> bool {
-    matches!(op, Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_))
+    matches!(op, Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) | Op::AdaptiveAvgPool(_))
 }
 
 fn is_positions(op: &Op) -> bool {
-    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_))
-}
-
-/// Returns how many dimensions an operation's windows have.
-fn spatial(op: &Op) -> usize {
-    op.pool_windows().expect("every operation of the family has windows").1
+    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) | Op::AdaptiveArgMaxPool(_))
 }
 
 impl Family for PoolFamily {
@@ -57,7 +62,11 @@ impl Family for PoolFamily {
             Op::MaxPool3d(_) => Op::MaxPool3d(pool!(Pool3d, params)),
             Op::ArgMaxPool1d(_) => Op::ArgMaxPool1d(pool!(Pool1d, params)),
             Op::ArgMaxPool2d(_) => Op::ArgMaxPool2d(pool!(Pool2d, params)),
-            _ => Op::ArgMaxPool3d(pool!(Pool3d, params)),
+            Op::ArgMaxPool3d(_) => Op::ArgMaxPool3d(pool!(Pool3d, params)),
+            Op::AdaptiveAvgPool(like) => Op::AdaptiveAvgPool(adaptive(like, params)),
+            Op::AdaptiveMaxPool(like) => Op::AdaptiveMaxPool(adaptive(like, params)),
+            Op::AdaptiveArgMaxPool(like) => Op::AdaptiveArgMaxPool(adaptive(like, params)),
+            other => unreachable!("{other} is another family's"),
         }
     }
 
@@ -70,16 +79,19 @@ impl Family for PoolFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let spatial = spatial(cell.operation.op());
+        let op = cell.operation.op();
+        let spatial = op.pool_rank().expect("every operation of the family has windows");
         let mut shape = planes(draw);
+        if op.pool_windows().is_none() {
+            let (from, size): (Vec<_>, Vec<_>) = (0..spatial).map(|_| shared(draw, spatial, index)).unzip();
+            shape.extend(from);
+            return pooled(draw, cell, plan, shape, Named::default().with_sizes("size", &size));
+        }
         // The first cases of two dimensions, which digests are kept of, are older than dilation.
         let is_general = index % 2 == 1 && (spatial != 2 || index >= 8);
         let windows: Vec<Windows> = (0..spatial)
             .map(|_| {
-                let size: usize = match spatial {
-                    3 => draw.one_of(&[1, 2, 3, 4, 5, 6, 7]),
-                    _ => draw.one_of(&[1, 2, 3, 5, 8, 14, 16, 17, 31, 33, 56, 64, 65, 127]),
-                };
+                let size = size(draw, spatial);
                 if is_general { general(draw, size) } else { plain(draw, size) }
             })
             .collect();
@@ -116,6 +128,26 @@ impl Family for PoolFamily {
             values::general(draw)
         };
         Some(values::of(draw, dist))
+    }
+}
+
+/// Draws the size of a dimension.
+fn size(draw: &mut Draw, spatial: usize) -> usize {
+    match spatial {
+        3 => draw.one_of(&[1, 2, 3, 4, 5, 6, 7]),
+        _ => draw.one_of(&[1, 2, 3, 5, 8, 14, 16, 17, 31, 33, 56, 64, 65, 127]),
+    }
+}
+
+/// Draws the size of a dimension and how many windows share it: of every fourth case as many as
+/// give windows of one size, two in every other of these.
+fn shared(draw: &mut Draw, spatial: usize, index: u64) -> (usize, usize) {
+    let (from, windows) = (size(draw, spatial), draw.one_of(&[1, 1, 2, 3, 5, 7]));
+    match index % 8 {
+        2 => (2 * from, from),
+        6 => (windows * draw.pick(1..4usize), windows),
+        _ if draw.chance(1) => (from, 0),
+        _ => (from, draw.one_of(&[windows, from, from.div_ceil(2), from - from / 3, from + 2])),
     }
 }
 
@@ -166,14 +198,13 @@ pub(super) fn pooled(draw: &mut Draw, cell: &Cell, plan: &Plan, shape: Vec<usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobit_hal::Family;
     use std::collections::BTreeMap;
 
     #[test]
     fn cells_meet_dilation_and_sides_and_operations_windows_beyond_the_padding() {
         // All dtypes of an operation have one code for windows.
         let mut all_beyond = BTreeMap::<_, usize>::new();
-        for cell in Cell::all().iter().filter(|c| c.operation.op().family() == Family::Pooling) {
+        for cell in Cell::all().iter().filter(|c| c.operation.op().pool_windows().is_some()) {
             let cases: Vec<_> = crate::generate::full(cell).collect();
             for case in &cases {
                 assert!(cell.operation.is_well_formed(&cell.dtypes, case), "{cell}: {case:?}");

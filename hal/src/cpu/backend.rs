@@ -103,6 +103,9 @@ impl BackendStorage for CpuStorage {
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => {
                 pooling::positions(op, stored(0), dst, dl)
             }
+            Op::AdaptiveAvgPool(_) => pooling::averages(op, stored(0), dst, dl),
+            Op::AdaptiveMaxPool(_) => pooling::maxima(op, stored(0), dst, dl),
+            Op::AdaptiveArgMaxPool(_) => pooling::positions(op, stored(0), dst, dl),
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) => upsample::nearest(op, stored(0), dst, dl),
             Op::UpsampleBilinear2d(op) => upsample::bilinear(op, stored(0), dst, dl),
             Op::Flip(op) => index_map::flip(op, stored(0), dst, dl),

@@ -159,7 +159,9 @@ impl Op {
             | Op::MaxPool3d(_)
             | Op::ArgMaxPool1d(_)
             | Op::ArgMaxPool2d(_)
-            | Op::ArgMaxPool3d(_) => Class::Exact,
+            | Op::ArgMaxPool3d(_)
+            | Op::AdaptiveMaxPool(_)
+            | Op::AdaptiveArgMaxPool(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => match op {
                 BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => Class::Exact,
@@ -207,6 +209,7 @@ impl Op {
             | Op::AvgPool1d(_)
             | Op::AvgPool2d(_)
             | Op::AvgPool3d(_)
+            | Op::AdaptiveAvgPool(_)
             | Op::UpsampleBilinear2d(_)
             | Op::RandUniform(_)
             | Op::RandNormal(_)

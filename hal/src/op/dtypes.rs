@@ -152,11 +152,13 @@ impl Op {
             | Op::Pad(_)
             | Op::Repeat(_) => any(2, ds),
             Op::Scan(_) | Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => combined(2, ds),
+            Op::AdaptiveMaxPool(_) => combined(2, ds),
             Op::Concat(p) => any(p.inputs.saturating_add(1), ds),
             Op::Unary(u) if u.is_int_only() => ints(2, ds),
             Op::Unary(u) if !u.is_float_only() => any(2, ds),
             Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) | Op::Unary(_) => floats(2, ds),
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => combined_floats(2, ds),
+            Op::AdaptiveAvgPool(_) => combined_floats(2, ds),
             Op::Softmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) => combined_floats(2, ds),
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
@@ -194,6 +196,7 @@ impl Op {
             Op::Reduce(r) if r.op.is_float_only() => combined_floats(2, ds),
             Op::Reduce(_) => combined(2, ds),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => combined_positions(ds),
+            Op::AdaptiveArgMaxPool(_) => combined_positions(ds),
             Op::ArgSort(_) | Op::ArgTopK(_) => positions(ds),
             Op::CountNonzero
             | Op::Nonzero { .. }

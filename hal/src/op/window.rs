@@ -145,6 +145,50 @@ pool! {
     Pool3d 3
 }
 
+/// Windows that share the last one to three dimensions of `[n, c, ...]` between them: of `size`
+/// windows along a dimension of `from` elements, window i goes from `i from / size`, rounded down,
+/// to `(i + 1) from / size`, rounded up. As PyTorch's `adaptive_avg_pool2d` and
+/// `adaptive_max_pool2d`.
+///
+/// ```rust
+/// # use isobit_hal::{AdaptivePool, BackendDevice, BackendStorage, CpuDevice, CpuStorage};
+/// # use isobit_hal::{Layout, Op};
+/// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0])?;
+/// let op = Op::AdaptiveAvgPool(AdaptivePool::new([2]));
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous((1, 1, 5)))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0]); // of the first three and of the last three
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdaptivePool {
+    size: [usize; 3],
+    rank: usize,
+}
+
+impl AdaptivePool {
+    /// Creates windows over as many dimensions as there are sizes, one to three.
+    pub const fn new<const N: usize>(size: [usize; N]) -> Self {
+        const { assert!(N >= 1 && N <= 3, "windows have one to three dimensions") };
+        let mut all = [1; 3];
+        let mut d = 0;
+        while d < N {
+            all[3 - N + d] = size[d];
+            d += 1;
+        }
+        Self { size: all, rank: N }
+    }
+
+    /// Returns the number of windows along each dimension.
+    pub fn size(&self) -> &[usize] {
+        &self.size[3 - self.rank..]
+    }
+
+    /// Returns how many dimensions the windows have.
+    pub const fn rank(&self) -> usize {
+        self.rank
+    }
+}
+
 macro_rules! upsample {
     ($(#[$meta:meta])* $name:ident $rank:literal $($(#[$field_meta:meta])* $field:ident)?) => {
         $(#[$meta])*

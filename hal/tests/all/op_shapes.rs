@@ -104,6 +104,12 @@ fn windows_have_pytorchs_shapes() {
     let huge = Pool2d::new([usize::MAX, 2]).with_padding([usize::MAX / 2, 1]);
     refused(Op::MaxPool2d(huge), &[&[1, 1, 1, 1]], ErrorKind::InvalidArgument, "larger");
     refused(Op::AvgPool2d(Pool2d::new([9, 1])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "larger");
+    let shared = AdaptivePool::new([3, 9]);
+    assert_eq!(shape(Op::AdaptiveAvgPool(shared), &[&[1, 2, 7, 5]]).unwrap(), [1, 2, 3, 9]);
+    refused(Op::AdaptiveMaxPool(shared), &[&[1, 2, 7]], ErrorKind::ShapeMismatch, "rank 4");
+    refused(Op::AdaptiveMaxPool(shared), &[&[1, 2, 0, 5]], ErrorKind::InvalidArgument, "not be empty");
+    let many = Op::AdaptiveAvgPool(AdaptivePool::new([usize::MAX]));
+    refused(many, &[&[1, 2, 7]], ErrorKind::InvalidArgument, "too many");
     assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);
     let nothing = Op::UpsampleNearest2d(UpsampleNearest2d::new([2, 2]));
     refused(nothing, &[&[1, 2, 0, 3]], ErrorKind::InvalidArgument, "no elements to enlarge");

@@ -17,7 +17,7 @@ use indexing::{gather, gather_nd, index_add, index_select, scatter, scatter_nd};
 pub(super) use product::batch_shape;
 use product::{matmul, matmul_integer};
 use quantized::{qmatmul, qmatmul_id};
-use windows::{conv, pool, upsample, windows};
+use windows::{adaptive_pool, conv, pool, positions_fit, upsample, windows};
 
 fn mismatch(message: String) -> Error {
     Error::new(ErrorKind::ShapeMismatch, message)
@@ -205,11 +205,13 @@ impl Op {
             (Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_), [src]) => pool(self, src)?,
             (Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_), [src]) => pool(self, src)?,
             (Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_), [src]) => {
-                let size = src.dims().iter().skip(2).fold(1, |all: usize, &size| all.saturating_mul(size));
-                if size > u32::MAX as usize {
-                    return Err(invalid(format!("{self} of {src}: a u32 index is at most {}", u32::MAX)));
-                }
+                positions_fit(self, src)?;
                 pool(self, src)?
+            }
+            (Op::AdaptiveAvgPool(p) | Op::AdaptiveMaxPool(p), [src]) => adaptive_pool(self, p, src)?,
+            (Op::AdaptiveArgMaxPool(p), [src]) => {
+                positions_fit(self, src)?;
+                adaptive_pool(self, p, src)?
             }
             (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
@@ -249,6 +251,7 @@ impl Op {
             Op::Cmp(_) | Op::Predicate(_) | Op::Pack(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Some(DType::U32),
+            Op::AdaptiveArgMaxPool(_) => Some(DType::U32),
             Op::CountNonzero | Op::Nonzero { .. } => Some(DType::U32),
             Op::CountUnique | Op::UniqueInverse | Op::UniqueCounts { .. } | Op::UniqueFirst { .. } => Some(DType::U32),
             Op::MatmulInteger(_) => Some(DType::I32),

@@ -2,7 +2,7 @@
 //! upsampling.
 
 use super::{invalid, mismatch, rank};
-use crate::op::Op;
+use crate::op::{AdaptivePool, Op};
 use crate::{Dims, Result, Shape};
 
 /// The spatial parameters of a convolution of any rank.
@@ -124,6 +124,30 @@ pub(super) fn pool(op: &Op, src: &Shape) -> Result<Shape> {
         // A last window that begins after the input is left out.
         let is_beyond = p.ceil_mode && more > 0 && more * stride[d] >= size + before[d];
         dims.push(more + usize::from(!is_beyond));
+    }
+    Ok(dims.into())
+}
+
+/// Checks that a u32 holds the position of every element in its plane.
+pub(super) fn positions_fit(op: &Op, src: &Shape) -> Result<()> {
+    let size = src.dims().iter().skip(2).fold(1, |all: usize, &size| all.saturating_mul(size));
+    if size > u32::MAX as usize {
+        return Err(invalid(format!("{op} of {src}: a u32 index is at most {}", u32::MAX)));
+    }
+    Ok(())
+}
+
+pub(super) fn adaptive_pool(op: &Op, p: &AdaptivePool, src: &Shape) -> Result<Shape> {
+    rank(op, "an input", src, p.rank() + 2)?;
+    let mut dims: Dims = src.dims()[..2].into();
+    for (&from, &size) in src.dims()[2..].iter().zip(p.size()) {
+        if from == 0 {
+            return Err(invalid(format!("{op} of {src}: the dimensions after the first two must not be empty")));
+        }
+        if from.checked_mul(size).is_none() {
+            return Err(invalid(format!("{op} of {src}: {size} windows of {from} elements are too many to count")));
+        }
+        dims.push(size);
     }
     Ok(dims.into())
 }

@@ -190,6 +190,53 @@ fn windows_have_the_positions_of_their_maxima() {
     assert!(error.to_string().contains("u32 index"), "{error}");
 }
 
+/// The elements of every window of an adaptive pool over `[c, d, h, w]`, as PyTorch's documentation
+/// has them, with their positions in the volume.
+fn sharing_windows<T: Copy>(x: &[T], [c, size @ ..]: [usize; 4], windows: [usize; 3]) -> Vec<Vec<(usize, T)>> {
+    let volume: usize = size.iter().product();
+    let along = |d: usize, i: usize| i * size[d] / windows[d]..((i + 1) * size[d]).div_ceil(windows[d]);
+    let mut all = Vec::new();
+    for plane in 0..c {
+        for number in 0..windows.iter().product() {
+            let (rest, column) = (number / windows[2], number % windows[2]);
+            let (slice, row) = (rest / windows[1], rest % windows[1]);
+            let mut elements = Vec::new();
+            for z in along(0, slice) {
+                for y in along(1, row) {
+                    elements.extend(along(2, column).map(|x| (z * size[1] + y) * size[2] + x));
+                }
+            }
+            all.push(elements.into_iter().map(|at| (at, x[plane * volume + at])).collect());
+        }
+    }
+    all
+}
+
+#[test]
+fn adaptive_windows_share_the_dimensions() {
+    let mut rng = Rng(94);
+    for (dims, size) in
+        [([2, 5, 4, 7], [2, 3, 3]), ([1, 4, 6, 8], [2, 3, 4]), ([3, 3, 2, 5], [5, 1, 7]), ([1, 2, 9, 31], [1, 1, 1])]
+    {
+        let x = rng.floats(dims.iter().product());
+        let [c, d, h, w] = dims;
+        let layout = Layout::contiguous([1, c, d, h, w]);
+        let windows = sharing_windows(&x, dims, size);
+        let mean = |v: &Vec<(usize, f32)>| v.iter().fold(0.0, |s, (_, x)| s + x) / v.len() as f32;
+        let means: Vec<f32> = windows.iter().map(mean).collect();
+        assert_same(&vec::<f32>(&storage(&x).adaptive_avg_pool3d(&layout, size).unwrap()), &means);
+        let best = |v: &Vec<(usize, f32)>| v.iter().copied().fold(v[0], |a, b| if b.1 > a.1 { b } else { a });
+        let (places, values): (Vec<u32>, Vec<f32>) = windows.iter().map(best).map(|(at, x)| (at as u32, x)).unzip();
+        assert_same(&vec::<f32>(&storage(&x).adaptive_max_pool3d(&layout, size).unwrap()), &values);
+        assert_eq!(vec::<u32>(&storage(&x).adaptive_argmax_pool3d(&layout, size).unwrap()), places);
+    }
+    let (x, l) = (storage(&[1.0f32, 2.0, 3.0, 4.0, 5.0]), Layout::contiguous([1, 1, 5]));
+    assert_eq!(vec::<f32>(&x.adaptive_avg_pool1d(&l, [3]).unwrap()), [1.5, 3.0, 4.5]);
+    assert_eq!(vec::<f32>(&x.adaptive_max_pool1d(&l, [3]).unwrap()), [2.0, 4.0, 5.0]);
+    assert_eq!(vec::<u32>(&x.adaptive_argmax_pool1d(&l, [3]).unwrap()), [1, 3, 4]);
+    assert!(x.adaptive_avg_pool1d(&l, [0]).unwrap().is_empty());
+}
+
 #[test]
 fn windows_of_nothing_are_refused() {
     let x = storage::<f32>(&[]);

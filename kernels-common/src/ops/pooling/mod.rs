@@ -12,25 +12,32 @@ use std::mem::offset_of;
 
 fn key(op: &Op, dtype: DType, variant: u8) -> Key {
     let of = match op {
-        Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => AVERAGE,
-        Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => MAX,
+        Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) | Op::AdaptiveAvgPool(_) => AVERAGE,
+        Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) | Op::AdaptiveMaxPool(_) => MAX,
         _ => ARG_MAX,
     };
     Key::new(Family::Pooling, of, &[dtype], variant)
 }
 
 fn is_positions(op: &Op) -> bool {
-    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_))
+    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) | Op::AdaptiveArgMaxPool(_))
 }
 
-/// Returns the windows of an operation of the family, and how many dimensions they have.
-fn windows_of(op: &Op) -> (Pool3d, usize) {
-    op.pool_windows().expect("an operation of the family")
+/// Returns the windows of an operation of the family over a tensor of these sizes, and how many
+/// share each dimension if it is adaptive and they are not all equal.
+fn windows_of(op: &Op, size: [usize; 3], counts: [usize; 3]) -> (Pool3d, [usize; 3]) {
+    if let Some((pool, _)) = op.pool_windows() {
+        return (pool, [0; 3]);
+    }
+    if (0..3).all(|d| size[d].is_multiple_of(counts[d])) {
+        return (Pool3d::new(std::array::from_fn(|d| size[d] / counts[d])), [0; 3]);
+    }
+    (Pool3d::new([1; 3]).with_count_include_pad(false), counts)
 }
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    let variants = match windows_of(op).1 {
+    let variants = match op.pool_rank().expect("an operation of the family") {
         _ if is_positions(op) => &[VOLUME],
         1 => &[VOLUME, PLANE][..],
         2 => &[VOLUME, PLANE, TWOS],
@@ -51,12 +58,13 @@ struct Windows {
     begin: [u64; 3],
     end: [u64; 3],
     padded: [u64; 3],
+    sharing: [u64; 3],
     count: f64,
     rows: u64,
 }
 
-const _: () = assert!(size_of::<Windows>() == 184);
-const _: () = assert!(offset_of!(Windows, count) == 168);
+const _: () = assert!(size_of::<Windows>() == 208);
+const _: () = assert!(offset_of!(Windows, count) == 192);
 
 /// Returns what a layout has in each of three dimensions, of which the last are spatial.
 fn over_three(values: &[usize], one: usize) -> [usize; 3] {
@@ -72,11 +80,13 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let (pool, spatial) = windows_of(op);
     let (src, src_layout) = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
+    let spatial = dst_layout.dims().len() - 2;
+    let (size, counts) = (over_three(src_layout.dims(), 1), over_three(dst_layout.dims(), 1));
+    let (pool, sharing) = windows_of(op, size, counts);
     let dtype = src.dtype();
     let words = positions::begin(op, dst, dst_layout)?;
     let unit = if is_positions(op) { DType::U32 } else { dtype };
@@ -92,7 +102,6 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             unsafe { part.launch.on(dst.device(), args![from, to, part.walk, row]) }
         });
     }
-    let (size, counts) = (over_three(src_layout.dims(), 1), over_three(dst_layout.dims(), 1));
     let end: [usize; 3] = std::array::from_fn(|d| pool.padding_before[d] + size[d]);
     let padded: [usize; 3] = std::array::from_fn(|d| end[d] + pool.padding_after[d]);
     let is_beyond = |d: usize| {
@@ -110,6 +119,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         begin: all(pool.padding_before),
         end: all(end),
         padded: if counts_some_padding { all(padded) } else { [0; 3] },
+        sharing: all(sharing),
         // Rounded to the compute type here, because the kernels would round twice.
         count: match (pool.count_include_pad && !counts_some_padding, dtype) {
             (false, _) => 0.0,
@@ -118,7 +128,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         },
         rows: if spatial == 3 { counts[1] as u64 } else { 0 },
     };
-    let is_plane = !is_positions(op) && spatial < 3 && pool.dilation == [1; 3] && !counts_some_padding;
+    let is_equal = sharing == [0; 3];
+    let is_plane = !is_positions(op) && is_equal && spatial < 3 && pool.dilation == [1; 3] && !counts_some_padding;
     let key = key(op, dtype, if is_plane { PLANE } else { VOLUME });
     let mut planes: Dims = src_layout.stride().into();
     planes[2..].fill(0);

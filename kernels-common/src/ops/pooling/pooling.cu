@@ -18,6 +18,8 @@ struct Windows {
     u64 end[3];
     // ... and, if an average counts padding, where the padding after it ends; else 0.
     u64 padded[3];
+    // So many windows share a dimension, if the pool is adaptive; else 0.
+    u64 sharing[3];
     // The divisor of an average; 0 if it depends on the window.
     double count;
     // Rows of a slice of the result; 0 if it has no slices.
@@ -25,8 +27,8 @@ struct Windows {
 };
 
 // Must match ops/pooling/mod.rs.
-static_assert(sizeof(Windows) == 184);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 168);
+static_assert(sizeof(Windows) == 208);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 192);
 
 template <typename T>
 struct Average {
@@ -98,6 +100,11 @@ struct Covered {
 };
 template <bool DILATED>
 ISOBIT_FN Covered covered(const Windows &w, int d, u64 index) {
+    if (DILATED && w.sharing[d] != 0) {
+        const u64 at = index * w.end[d] / w.sharing[d];
+        const u64 count = ((index + 1) * w.end[d] - 1) / w.sharing[d] + 1 - at;
+        return Covered{at, count, count};
+    }
     const u64 start = index * w.stride[d], first = elements_before<DILATED>(w, d, start, w.begin[d]);
     const u64 count = elements_before<DILATED>(w, d, start, w.end[d]) - first;
     const u64 at = start + (DILATED ? first * w.dilation[d] : first) - w.begin[d];
@@ -105,8 +112,8 @@ ISOBIT_FN Covered covered(const Windows &w, int d, u64 index) {
     return Covered{at, count, counts_padding ? elements_before<DILATED>(w, d, start, w.padded[d]) : count};
 }
 
-// Windows over rows and columns of neighbours, or (VOLUME) over slices, with any dilation, or with
-// elements beyond the padding.
+// Windows over rows and columns of neighbours, or (VOLUME) over slices, with any dilation, with
+// elements beyond the padding, or of an adaptive pool.
 template <typename Op, bool VOLUME, typename T, typename R>
 ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows &w) {
     for_each_element(walk, [&](const Element &e) {

@@ -233,6 +233,8 @@ def windows(dtype):
     yield "max_pool1d_k3s2p1", "32x512x4096 3", lambda: F.max_pool1d(sound, 3, 2, 1)
     yield "avg_pool3d_k3s2p1", "8x64x16x112x112 3x3x3", lambda: F.avg_pool3d(video, 3, 2, 1)
     yield "max_pool3d_k3s2p1", "8x64x16x112x112 3x3x3", lambda: F.max_pool3d(video, 3, 2, 1)
+    yield "lp_pool2d_k3s2", "32x128x112x112 3x3", lambda: F.lp_pool2d(x, 2, 3, 2)
+    yield "lp_pool2d_k3s2_p3", "32x128x112x112 3x3", lambda: F.lp_pool2d(x, 3, 3, 2)
     yield "adaptive_avg_pool2d", "32x128x112x112 to 7x7", lambda: F.adaptive_avg_pool2d(x, 7)
     yield "adaptive_avg_pool2d_uneven", "32x128x112x112 to 50x50", lambda: F.adaptive_avg_pool2d(x, 50)
     yield "adaptive_max_pool2d_uneven", "32x128x112x112 to 50x50", lambda: F.adaptive_max_pool2d(x, 50)

@@ -1630,6 +1630,43 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ArgMaxPool3d(op), &[(self, layout)])
     }
 
+    /// Computes the p-norms of windows along the last dimension; see [`LpPool`](crate::LpPool).
+    /// Dtypes and class are those of [`lp_pool2d`](Self::lp_pool2d).
+    ///
+    /// # Errors
+    /// As [`lp_pool2d`](Self::lp_pool2d).
+    fn lp_pool1d(&self, layout: &Layout, p: f64, op: Pool1d) -> Result<Self> {
+        Self::apply(&Op::LpPool(op.lp(p)), &[(self, layout)])
+    }
+
+    /// Computes the p-norms of windows; see [`LpPool`](crate::LpPool). Dtypes: floats.
+    /// [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, 4.0, -12.0, 0.0])?;
+    /// let (l, op) = (Layout::contiguous((1, 1, 2, 2)), Pool2d::new([2, 2]));
+    /// assert_eq!(x.lp_pool2d(&l, 2.0, op)?.to_vec::<f32>()?, [13.0]);
+    /// assert_eq!(x.lp_pool2d(&l, 1.0, op)?.to_vec::<f32>()?, [19.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d); `InvalidArgument` if p is not positive and finite as an
+    /// f32.
+    fn lp_pool2d(&self, layout: &Layout, p: f64, op: Pool2d) -> Result<Self> {
+        Self::apply(&Op::LpPool(op.lp(p)), &[(self, layout)])
+    }
+
+    /// Computes the p-norms of windows over the last three dimensions; see
+    /// [`LpPool`](crate::LpPool). Dtypes and class are those of [`lp_pool2d`](Self::lp_pool2d).
+    ///
+    /// # Errors
+    /// As [`lp_pool2d`](Self::lp_pool2d).
+    fn lp_pool3d(&self, layout: &Layout, p: f64, op: Pool3d) -> Result<Self> {
+        Self::apply(&Op::LpPool(op.lp(p)), &[(self, layout)])
+    }
+
     /// Averages `size` windows that share the last dimension between them; see [`AdaptivePool`].
     /// Dtypes and class are those of [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
     ///

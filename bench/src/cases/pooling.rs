@@ -8,6 +8,7 @@ use isobit_kernels::{GpuRuntime, GpuStorage};
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     let plane: Shape = [32, 128, 112, 112].into();
     let (twos, threes) = (Pool2d::new([2, 2]), Pool2d::new([3, 3]).with_stride([2, 2]).with_padding([1, 1]));
+    let bare = Pool2d::new([3, 3]).with_stride([2, 2]);
     let line = Pool1d::new([3]).with_stride([2]).with_padding([1]);
     let volume = Pool3d::new([3; 3]).with_stride([2; 3]).with_padding([1; 3]);
     let (sevenths, uneven) = (AdaptivePool::new([7, 7]), AdaptivePool::new([50, 50]));
@@ -17,16 +18,13 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
             ("avg_pool2d", Op::AvgPool2d(twos), &plane, "32x128x112x112 2x2"),
             ("max_pool2d", Op::MaxPool2d(twos), &plane, "32x128x112x112 2x2"),
             ("max_pool2d_k3s2p1", Op::MaxPool2d(threes), &plane, "32x128x112x112 3x3"),
-            (
-                "max_pool2d_k3d2",
-                Op::MaxPool2d(Pool2d::new([3, 3]).with_stride([2, 2]).with_dilation([2, 2])),
-                &plane,
-                "32x128x112x112 3x3",
-            ),
+            ("max_pool2d_k3d2", Op::MaxPool2d(bare.with_dilation([2, 2])), &plane, "32x128x112x112 3x3"),
             ("argmax_pool2d_k3s2p1", Op::ArgMaxPool2d(threes), &plane, "32x128x112x112 3x3"),
             ("max_pool1d_k3s2p1", Op::MaxPool1d(line), &sound, "32x512x4096 3"),
             ("avg_pool3d_k3s2p1", Op::AvgPool3d(volume), &video, "8x64x16x112x112 3x3x3"),
             ("max_pool3d_k3s2p1", Op::MaxPool3d(volume), &video, "8x64x16x112x112 3x3x3"),
+            ("lp_pool2d_k3s2", Op::LpPool(bare.lp(2.0)), &plane, "32x128x112x112 3x3"),
+            ("lp_pool2d_k3s2_p3", Op::LpPool(bare.lp(3.0)), &plane, "32x128x112x112 3x3"),
             ("adaptive_avg_pool2d", Op::AdaptiveAvgPool(sevenths), &plane, "32x128x112x112 to 7x7"),
             ("adaptive_avg_pool2d_uneven", Op::AdaptiveAvgPool(uneven), &plane, "32x128x112x112 to 50x50"),
             ("adaptive_max_pool2d_uneven", Op::AdaptiveMaxPool(uneven), &plane, "32x128x112x112 to 50x50"),

@@ -1,4 +1,4 @@
-"""Golden vectors of adaptive pools, from PyTorch's CPU tensors. As in shape.py, results that round are computed in f64."""
+"""Golden vectors of adaptive pools and pools of norms, from PyTorch's CPU tensors. As in shape.py, results that round are computed in f64."""
 
 import numpy as np
 import torch
@@ -53,7 +53,56 @@ def adaptive(golden, rng):
                 golden.case(f"adaptive_avg_pool{dims}d", [operand(x, dtype)], result(rounded(y, dtype), dtype), within(y, magnitude, most + 2, dtype), params)
 
 
+# Shape, kernel, stride, padding before and after, dilation, rounding up, and the order.
+NORMS = [
+    ([2, 2, 11], [3], [2], [0], [0], [1], False, 2),
+    ([1, 2, 11], [3], [3], [1], [2], [2], True, 1),
+    ([1, 2, 9], [4], [2], [2], [1], [1], False, 3),
+    ([1, 2, 7, 6], [3, 2], [2, 2], [0, 0], [0, 0], [1, 1], False, 2),
+    ([1, 2, 7, 6], [3, 2], [2, 3], [1, 0], [0, 1], [2, 1], True, 2),
+    ([1, 2, 8, 6], [2, 3], [2, 1], [0, 1], [1, 2], [1, 2], False, 1),
+    ([1, 1, 6, 5], [2, 2], [2, 2], [0, 0], [0, 0], [1, 1], True, 2.5),
+    ([1, 2, 5, 4, 6], [2, 3, 2], [2, 1, 3], [0, 0, 0], [0, 0, 0], [1, 1, 1], False, 3),
+    ([1, 1, 4, 6, 5], [3, 2, 2], [1, 2, 2], [1, 0, 1], [0, 1, 1], [1, 2, 1], True, 2),
+]
+
+
+def taps(x, kernel, stride, before, after, dilation, ceil):
+    """Every window's elements along a last dimension; those that are padding are zeros."""
+    dims = len(kernel)
+    for d in range(dims):
+        size, extent = x.shape[2 + d], (kernel[d] - 1) * dilation[d] + 1
+        room = size + before[d] + after[d] - extent + (stride[d] - 1 if ceil else 0)
+        count = room // stride[d] + 1
+        if ceil and (count - 1) * stride[d] >= size + before[d]:
+            count -= 1
+        reach = (count - 1) * stride[d] + extent
+        padding = [0, 0] * (dims - 1) + [before[d], max(reach - before[d] - size, 0)]
+        # As many dimensions follow: those that are left, and one for the taps of each before.
+        x = F.pad(x, padding).narrow(2 + d, 0, reach).unfold(2 + d, extent, stride[d])[..., :: dilation[d]]
+    return x.flatten(2 + dims)
+
+
+def norms(golden, rng):
+    for shape, kernel, stride, before, after, dilation, ceil, p in NORMS:
+        dims = len(kernel)
+        is_plain = before == after == [0] * dims and dilation == [1] * dims and not ceil
+        params = named(kernel=kernel, stride=stride, padding=before, padding_after=after, dilation=dilation, ceil_mode=[ceil], p=[p])
+        for dtype in DTYPES[1:]:
+            x = draw(rng, shape, dtype, 1.0)
+            wide = tensor(x, dtype).to(torch.float64)
+            y = torch.linalg.vector_norm(taps(wide, kernel, stride, before, after, dilation, ceil), p, dim=-1)
+            if is_plain:
+                # PyTorch's own pool has neither padding nor dilation, and takes powers of negative
+                # elements.
+                window = (kernel, stride) if dims > 1 else (kernel[0], stride[0])
+                torch.testing.assert_close(y, getattr(F, f"lp_pool{dims}d")(wide.abs(), p, *window), rtol=1e-12, atol=0)
+            # Powers are within a few ulps; a root's relative error is 1/p of that of the sum.
+            tol = within(y, y, 3 * (int(np.prod(kernel)) + 8), dtype)
+            golden.case(f"lp_pool{dims}d", [operand(x, dtype)], result(rounded(y, dtype), dtype), tol, params)
+
+
 def make(golden):
-    for part in [adaptive]:
+    for part in [adaptive, norms]:
         # Each part has its own generator, so that changing one does not affect another.
         part(golden, np.random.default_rng(sum(map(ord, part.__name__))))

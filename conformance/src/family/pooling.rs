@@ -6,7 +6,7 @@ use super::{Family, Named, layouts, of_positions};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, values};
-use isobit_hal::{AdaptivePool, DType, Op, Pool1d, Pool2d, Pool3d};
+use isobit_hal::{AdaptivePool, DType, LpPool, Op, Pool1d, Pool2d, Pool3d};
 
 pub(super) struct PoolFamily;
 
@@ -43,6 +43,16 @@ fn adaptive(like: &AdaptivePool, params: &Params) -> AdaptivePool {
     }
 }
 
+/// Returns norms of as many dimensions as an operation has.
+fn norm(like: &LpPool, params: &Params) -> LpPool {
+    let p = params.numbers("p").first().copied().unwrap_or(2.0);
+    match like.rank() {
+        1 => pool!(Pool1d, params).lp(p),
+        2 => pool!(Pool2d, params).lp(p),
+        _ => pool!(Pool3d, params).lp(p),
+    }
+}
+
 fn is_average(op: &Op) -> bool {
     matches!(op, Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) | Op::AdaptiveAvgPool(_))
 }
@@ -63,6 +73,7 @@ impl Family for PoolFamily {
             Op::ArgMaxPool1d(_) => Op::ArgMaxPool1d(pool!(Pool1d, params)),
             Op::ArgMaxPool2d(_) => Op::ArgMaxPool2d(pool!(Pool2d, params)),
             Op::ArgMaxPool3d(_) => Op::ArgMaxPool3d(pool!(Pool3d, params)),
+            Op::LpPool(like) => Op::LpPool(norm(like, params)),
             Op::AdaptiveAvgPool(like) => Op::AdaptiveAvgPool(adaptive(like, params)),
             Op::AdaptiveMaxPool(like) => Op::AdaptiveMaxPool(adaptive(like, params)),
             Op::AdaptiveArgMaxPool(like) => Op::AdaptiveArgMaxPool(adaptive(like, params)),
@@ -88,7 +99,8 @@ impl Family for PoolFamily {
             return pooled(draw, cell, plan, shape, Named::default().with_sizes("size", &size));
         }
         // The first cases of two dimensions, which digests are kept of, are older than dilation.
-        let is_general = index % 2 == 1 && (spatial != 2 || index >= 8);
+        let is_old = matches!(op, Op::AvgPool2d(_) | Op::MaxPool2d(_) | Op::ArgMaxPool2d(_));
+        let is_general = index % 2 == 1 && (!is_old || index >= 8);
         let windows: Vec<Windows> = (0..spatial)
             .map(|_| {
                 let size = size(draw, spatial);
@@ -115,11 +127,14 @@ impl Family for PoolFamily {
                 .with_sizes("padding_after", &each(|w| w.padding_after))
                 .with_sizes("ceil_mode", &[usize::from(draw.chance(50))]);
         }
+        if matches!(cell.operation.op(), Op::LpPool(_)) {
+            named = named.with("p", &[draw.one_of(&[1.0, 2.0, 3.0, 0.5, 2.5, 1e-3, 17.0, 3e5])]);
+        }
         pooled(draw, cell, plan, shape, named)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
-        let dist = if is_average(op) {
+        let dist = if is_average(op) || (matches!(op, Op::LpPool(_)) && draw.chance(70)) {
             values::accumulated(draw)
         } else if is_positions(op) && draw.chance(60) {
             // Equal elements, and several NaNs in a window.

@@ -103,6 +103,7 @@ impl BackendStorage for CpuStorage {
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => {
                 pooling::positions(op, stored(0), dst, dl)
             }
+            Op::LpPool(p) => pooling::norms(op, p.p(), stored(0), dst, dl),
             Op::AdaptiveAvgPool(_) => pooling::averages(op, stored(0), dst, dl),
             Op::AdaptiveMaxPool(_) => pooling::maxima(op, stored(0), dst, dl),
             Op::AdaptiveArgMaxPool(_) => pooling::positions(op, stored(0), dst, dl),

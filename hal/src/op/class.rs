@@ -210,6 +210,7 @@ impl Op {
             | Op::AvgPool2d(_)
             | Op::AvgPool3d(_)
             | Op::AdaptiveAvgPool(_)
+            | Op::LpPool(_)
             | Op::UpsampleBilinear2d(_)
             | Op::RandUniform(_)
             | Op::RandNormal(_)

@@ -158,7 +158,7 @@ impl Op {
             Op::Unary(u) if !u.is_float_only() => any(2, ds),
             Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) | Op::Unary(_) => floats(2, ds),
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => combined_floats(2, ds),
-            Op::AdaptiveAvgPool(_) => combined_floats(2, ds),
+            Op::AdaptiveAvgPool(_) | Op::LpPool(_) => combined_floats(2, ds),
             Op::Softmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) => combined_floats(2, ds),
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),

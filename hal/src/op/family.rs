@@ -193,6 +193,7 @@ impl Family {
                 for of in [Op::AdaptiveAvgPool, Op::AdaptiveMaxPool, Op::AdaptiveArgMaxPool] {
                     ops.extend(adaptive.map(of));
                 }
+                ops.extend([line.lp(2.0), plane.lp(2.0), volume.lp(2.0)].map(Op::LpPool));
                 ops
             }
             Family::Upsample => vec![
@@ -276,6 +277,7 @@ impl Op {
             Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => Family::Pooling,
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Family::Pooling,
             Op::AdaptiveAvgPool(_) | Op::AdaptiveMaxPool(_) | Op::AdaptiveArgMaxPool(_) => Family::Pooling,
+            Op::LpPool(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
             Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) | Op::Dropout(_) => Family::Random,

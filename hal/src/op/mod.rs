@@ -33,7 +33,9 @@ pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{Bernoulli, Dropout, RandNormal, RandUniform};
 pub use scan::Scan;
 pub use sort::{Sort, TopK};
-pub use window::{AdaptivePool, Pool1d, Pool2d, Pool3d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
+pub use window::{
+    AdaptivePool, LpPool, Pool1d, Pool2d, Pool3d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+};
 
 use crate::{Numerics, Scalar};
 use std::fmt;
@@ -530,6 +532,8 @@ pub enum Op {
     /// see [`AdaptivePool`]. All dtypes. Dtypes: `[src, dst]`, dst u32 (that of the allocating
     /// forms) or i64.
     AdaptiveArgMaxPool(AdaptivePool),
+    /// The p-norm of each window; see [`LpPool`]. Floats. Dtypes: `[src, dst]`, equal.
+    LpPool(LpPool),
     /// See [`UpsampleNearest1d`]. All dtypes. Dtypes: `[src, dst]`, equal.
     UpsampleNearest1d(UpsampleNearest1d),
     /// See [`UpsampleNearest2d`]. All dtypes. Dtypes: `[src, dst]`, equal.
@@ -689,6 +693,7 @@ impl Op {
             Op::AdaptiveAvgPool(p) => for_ranks!("adaptive_avg_pool", "d")[p.rank() - 1],
             Op::AdaptiveMaxPool(p) => for_ranks!("adaptive_max_pool", "d")[p.rank() - 1],
             Op::AdaptiveArgMaxPool(p) => for_ranks!("adaptive_argmax_pool", "d")[p.rank() - 1],
+            Op::LpPool(p) => for_ranks!("lp_pool", "d")[p.rank() - 1],
             Op::UpsampleNearest1d(_) => "upsample_nearest1d",
             Op::UpsampleNearest2d(_) => "upsample_nearest2d",
             Op::UpsampleBilinear2d(_) => "upsample_bilinear2d",
@@ -756,6 +761,7 @@ impl Op {
             Op::AvgPool1d(p) | Op::MaxPool1d(p) | Op::ArgMaxPool1d(p) => Some((p.over_three(), 1)),
             Op::AvgPool2d(p) | Op::MaxPool2d(p) | Op::ArgMaxPool2d(p) => Some((p.over_three(), 2)),
             Op::AvgPool3d(p) | Op::MaxPool3d(p) | Op::ArgMaxPool3d(p) => Some((*p, 3)),
+            Op::LpPool(p) => Some((p.over_three(), p.rank())),
             _ => None,
         }
     }

@@ -94,6 +94,11 @@ macro_rules! pool {
                 all.count_include_pad = self.count_include_pad;
                 all
             }
+
+            /// Returns a pool of the p-norms of these windows.
+            pub const fn lp(self, p: f64) -> LpPool {
+                LpPool { windows: self.over_three(), rank: $rank, p }
+            }
         }
     };
 }
@@ -143,6 +148,42 @@ pool! {
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
     Pool3d 3
+}
+
+/// Norms of order p of windows, `(|x|^p + |y|^p + ...)^(1/p)`; padding counts nothing. Made by
+/// [`Pool1d::lp`], [`Pool2d::lp`] and [`Pool3d::lp`]. As ONNX's `LpPool`, and PyTorch's `lp_pool2d`
+/// of elements that are not negative.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Pool1d};
+/// let x = CpuDevice.storage_from_slice(&[3.0f32, -4.0, 5.0, 12.0])?;
+/// let op = Op::LpPool(Pool1d::new([2]).lp(2.0));
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous((1, 1, 4)))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [5.0, 13.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LpPool {
+    windows: Pool3d,
+    rank: usize,
+    p: f64,
+}
+
+impl LpPool {
+    /// Returns the windows over three dimensions: those that are added come first.
+    pub const fn over_three(&self) -> Pool3d {
+        self.windows
+    }
+
+    /// Returns how many dimensions the windows have.
+    pub const fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Returns the order of the norm.
+    pub const fn p(&self) -> f64 {
+        self.p
+    }
 }
 
 /// Windows that share the last one to three dimensions of `[n, c, ...]` between them: of `size`

@@ -108,6 +108,11 @@ fn windows_have_pytorchs_shapes() {
     assert_eq!(shape(Op::AdaptiveAvgPool(shared), &[&[1, 2, 7, 5]]).unwrap(), [1, 2, 3, 9]);
     refused(Op::AdaptiveMaxPool(shared), &[&[1, 2, 7]], ErrorKind::ShapeMismatch, "rank 4");
     refused(Op::AdaptiveMaxPool(shared), &[&[1, 2, 0, 5]], ErrorKind::InvalidArgument, "not be empty");
+    let plane = Pool2d::new([2, 2]).with_ceil_mode(true);
+    assert_eq!(shape(Op::LpPool(plane.lp(3.0)), &[&[1, 2, 7, 5]]).unwrap(), [1, 2, 4, 3]);
+    for order in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e39, 1e-50] {
+        refused(Op::LpPool(plane.lp(order)), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "positive");
+    }
     let many = Op::AdaptiveAvgPool(AdaptivePool::new([usize::MAX]));
     refused(many, &[&[1, 2, 7]], ErrorKind::InvalidArgument, "too many");
     assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);

@@ -208,6 +208,14 @@ impl Op {
                 positions_fit(self, src)?;
                 pool(self, src)?
             }
+            (Op::LpPool(p), [src]) => {
+                // Also as f32, so that an order is one for every dtype.
+                let order = p.p() as f32;
+                if !(order > 0.0 && order.is_finite()) {
+                    return Err(invalid(format!("{self} of order {}: it must be a positive f32", p.p())));
+                }
+                pool(self, src)?
+            }
             (Op::AdaptiveAvgPool(p) | Op::AdaptiveMaxPool(p), [src]) => adaptive_pool(self, p, src)?,
             (Op::AdaptiveArgMaxPool(p), [src]) => {
                 positions_fit(self, src)?;

@@ -238,6 +238,32 @@ fn adaptive_windows_share_the_dimensions() {
 }
 
 #[test]
+fn windows_have_norms() {
+    let mut rng = Rng(95);
+    let scalar = |x: f32| storage(&[x]);
+    let pow = |x: f32, p: f32| vec::<f32>(&scalar(x).powf(&Layout::contiguous(1), p.into()).unwrap())[0];
+    for (dims, pool) in volumes() {
+        let x = rng.floats(dims.iter().product());
+        let [c, d, h, w] = dims;
+        let layout = Layout::contiguous([1, c, d, h, w]);
+        let norms = |p| vec::<f32>(&storage(&x).lp_pool3d(&layout, p, pool).unwrap());
+        let sum = |v: Vec<(usize, f32)>, _| v.iter().fold(0.0, |s, (_, x)| s + x.abs());
+        assert_same(&norms(1.0), &windows(&x, dims, pool, sum));
+        let root = |v: Vec<(usize, f32)>, _| v.iter().fold(0.0f32, |s, (_, x)| x.mul_add(*x, s)).sqrt();
+        assert_same(&norms(2.0), &windows(&x, dims, pool, root));
+        let third = |v: Vec<(usize, f32)>, _| pow(v.iter().fold(0.0, |s, (_, x)| s + pow(x.abs(), 3.0)), 1.0 / 3.0);
+        assert_same(&norms(3.0), &windows(&x, dims, pool, third));
+    }
+    // torch.nn.functional.lp_pool1d(torch.tensor([[[3, 4, 5, 12.]]]), 2, 2)
+    let x = storage(&[3.0f32, -4.0, 5.0, 12.0]);
+    assert_eq!(vec::<f32>(&x.lp_pool1d(&Layout::contiguous([1, 1, 4]), 2.0, Pool1d::new([2])).unwrap()), [5.0, 13.0]);
+    // The order of the norm is one of f32 there, so that 0 is not a power of 0.1.
+    let half = storage(&[f16::from_f32(3.0); 2]);
+    let y = half.lp_pool2d(&Layout::contiguous([1, 1, 1, 2]), 0.5, Pool2d::new([1, 2])).unwrap();
+    assert_eq!(vec::<f16>(&y), [f16::from_f32(12.0)]);
+}
+
+#[test]
 fn windows_of_nothing_are_refused() {
     let x = storage::<f32>(&[]);
     let pool = Pool2d::new([2, 1]).with_padding([1, 0]);

@@ -1,9 +1,10 @@
 //! Three kernels per operation and dtype: one for windows of neighbours in rows and columns, one
 //! for any windows in up to three dimensions, one for adjacent windows of two by two.
 
-use super::combined;
+use super::{combined, recipes};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
+use isobit_hal::DType;
 
 /// Windows of neighbours in rows and columns, in any layout.
 pub const PLANE: u8 = 0;
@@ -16,6 +17,11 @@ pub const VOLUME: u8 = 2;
 pub const AVERAGE: usize = 0;
 pub const MAX: usize = 1;
 pub const ARG_MAX: usize = 2;
+/// Norms of order 1, 2, and of any other, which have no kernels of [`TWOS`]; the last has only
+/// those of [`VOLUME`].
+pub const ABSOLUTE_SUM: usize = 3;
+pub const EUCLIDEAN: usize = 4;
+pub const POWER_NORM: usize = 5;
 
 /// Returns the number of results that a thread of [`TWOS`] computes: their windows take 16 bytes of
 /// each row of the source.
@@ -40,6 +46,22 @@ pub fn add(modules: &mut Vec<Module>) {
         let positions = Key::new(Family::Pooling, ARG_MAX, &[dtype], VOLUME);
         let name = format!("argmax_pool_{dtype}");
         module.kernel(positions, name, "ISOBIT_POOL", &["ArgMaximum", ty, "true", "u32"]);
+        modules.push(module);
+        if !dtype.is_float() {
+            continue;
+        }
+        let mut module = Module::new(format!("lp_pool_{dtype}"), "ops/pooling/pooling.cu");
+        for (op, name, functor) in [(ABSOLUTE_SUM, "l1_pool", "AbsoluteSum"), (EUCLIDEAN, "l2_pool", "Euclidean")] {
+            let key = |variant| Key::new(Family::Pooling, op, &[dtype], variant);
+            module.kernel(key(PLANE), format!("{name}_plane_{dtype}"), "ISOBIT_POOL", &[functor, ty, "false", ty]);
+            module.kernel(key(VOLUME), format!("{name}_volume_{dtype}"), "ISOBIT_POOL", &[functor, ty, "true", ty]);
+        }
+        modules.push(module);
+        // Powers of elements and of sums are those of the compute type.
+        let prelude = recipes(if dtype == DType::F64 { DType::F64 } else { DType::F32 });
+        let mut module = Module::new(format!("power_pool_{dtype}"), "ops/pooling/pooling.cu").with_prelude(prelude);
+        let norm = Key::new(Family::Pooling, POWER_NORM, &[dtype], VOLUME);
+        module.kernel(norm, format!("power_pool_{dtype}"), "ISOBIT_POOL", &["PowerNorm", ty, "true", ty]);
         modules.push(module);
     }
 }

@@ -1,22 +1,42 @@
-//! Pooling: averages, maxima and their positions, over one, two or three dimensions.
+//! Pooling: averages, maxima and their positions, and norms, over one, two or three dimensions.
 
 use crate::args;
 use crate::key::{Family, Key};
 use crate::launch::element_walk::{dims, parts};
-use crate::manifest::instances::pooling::{ARG_MAX, AVERAGE, MAX, PLANE, TWOS, VOLUME, width};
+use crate::manifest::instances::pooling::{
+    ABSOLUTE_SUM, ARG_MAX, AVERAGE, EUCLIDEAN, MAX, PLANE, POWER_NORM, TWOS, VOLUME, width,
+};
 use crate::ops::{positions, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Pool3d, Result, Src};
 use std::mem::offset_of;
 
-fn key(op: &Op, dtype: DType, variant: u8) -> Key {
-    let of = match op {
+/// Returns the number of the operation in keys.
+fn number(op: &Op) -> usize {
+    match op {
         Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) | Op::AdaptiveAvgPool(_) => AVERAGE,
         Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) | Op::AdaptiveMaxPool(_) => MAX,
+        Op::LpPool(pool) => match pool.p() {
+            1.0 => ABSOLUTE_SUM,
+            2.0 => EUCLIDEAN,
+            _ => POWER_NORM,
+        },
         _ => ARG_MAX,
-    };
-    Key::new(Family::Pooling, of, &[dtype], variant)
+    }
+}
+
+fn key(op: &Op, dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Pooling, number(op), &[dtype], variant)
+}
+
+/// Whether an operation has kernels of a variant.
+fn has(op: &Op, variant: u8) -> bool {
+    match variant {
+        TWOS => matches!(number(op), AVERAGE | MAX),
+        PLANE => !matches!(number(op), ARG_MAX | POWER_NORM),
+        _ => true,
+    }
 }
 
 fn is_positions(op: &Op) -> bool {
@@ -27,7 +47,8 @@ fn is_positions(op: &Op) -> bool {
 /// share each dimension if it is adaptive and they are not all equal.
 fn windows_of(op: &Op, size: [usize; 3], counts: [usize; 3]) -> (Pool3d, [usize; 3]) {
     if let Some((pool, _)) = op.pool_windows() {
-        return (pool, [0; 3]);
+        // Norms count nothing.
+        return (pool.with_count_include_pad(pool.count_include_pad && !matches!(op, Op::LpPool(_))), [0; 3]);
     }
     if (0..3).all(|d| size[d].is_multiple_of(counts[d])) {
         return (Pool3d::new(std::array::from_fn(|d| size[d] / counts[d])), [0; 3]);
@@ -38,12 +59,11 @@ fn windows_of(op: &Op, size: [usize; 3], counts: [usize; 3]) -> (Pool3d, [usize;
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let variants = match op.pool_rank().expect("an operation of the family") {
-        _ if is_positions(op) => &[VOLUME],
         1 => &[VOLUME, PLANE][..],
         2 => &[VOLUME, PLANE, TWOS],
         _ => &[VOLUME],
     };
-    let variants = variants.iter().map(|&variant| key(op, dtypes[0], variant));
+    let variants = variants.iter().filter(|&&variant| has(op, variant)).map(|&variant| key(op, dtypes[0], variant));
     variants.chain(positions::keys(op, dtypes[1])).collect()
 }
 
@@ -92,7 +112,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let unit = if is_positions(op) { DType::U32 } else { dtype };
     let from = src.ptr().at(dtype, src_layout.start_offset());
     let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
-    if !is_positions(op) && is_twos(&pool, src_layout, dst_layout, from.0 | to.0, dtype.size_in_bytes()) {
+    if has(op, TWOS) && is_twos(&pool, src_layout, dst_layout, from.0 | to.0, dtype.size_in_bytes()) {
         let [n, c, row, _] = *src_layout.stride() else { unreachable!("windows of rows and columns") };
         let dims = dims(&[n, c, 2 * row, 2], dst_layout, 2, width(dtype.size_in_bytes()));
         return parts(dst.device(), key(op, dtype, TWOS), &dims, |part| {
@@ -120,16 +140,17 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         end: all(end),
         padded: if counts_some_padding { all(padded) } else { [0; 3] },
         sharing: all(sharing),
-        // Rounded to the compute type here, because the kernels would round twice.
-        count: match (pool.count_include_pad && !counts_some_padding, dtype) {
-            (false, _) => 0.0,
-            (true, DType::F64) => whole as f64,
-            (true, _) => f64::from(whole as f32),
+        // A count is rounded to the compute type here, because the kernels would round twice.
+        count: match (op, dtype) {
+            (Op::LpPool(pool), _) => pool.p(),
+            _ if !pool.count_include_pad || counts_some_padding => 0.0,
+            (_, DType::F64) => whole as f64,
+            _ => f64::from(whole as f32),
         },
         rows: if spatial == 3 { counts[1] as u64 } else { 0 },
     };
     let is_equal = sharing == [0; 3];
-    let is_plane = !is_positions(op) && is_equal && spatial < 3 && pool.dilation == [1; 3] && !counts_some_padding;
+    let is_plane = has(op, PLANE) && is_equal && spatial < 3 && pool.dilation == [1; 3] && !counts_some_padding;
     let key = key(op, dtype, if is_plane { PLANE } else { VOLUME });
     let mut planes: Dims = src_layout.stride().into();
     planes[2..].fill(0);

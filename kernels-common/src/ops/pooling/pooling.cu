@@ -1,5 +1,5 @@
-// Pooling: averages, maxima and their positions of windows over rows and columns, or over slices of
-// them. Elements are taken in row-major order.
+// Pooling: averages, maxima and their positions, and norms of windows over rows and columns, or
+// over slices of them. Elements are taken in row-major order.
 #include "device_lib/arith.cuh"
 #include "device_lib/extreme.cuh"
 #include "ops/element_walk.cuh"
@@ -20,7 +20,7 @@ struct Windows {
     u64 padded[3];
     // So many windows share a dimension, if the pool is adaptive; else 0.
     u64 sharing[3];
-    // The divisor of an average; 0 if it depends on the window.
+    // The divisor of an average, 0 if it depends on the window; or the order of a norm.
     double count;
     // Rows of a slice of the result; 0 if it has no slices.
     u64 rows;
@@ -34,16 +34,48 @@ template <typename T>
 struct Average {
     using C = compute_t<T>;
     C sum = 0;
-    ISOBIT_METHOD void add(T x, u32) { sum = sum + to_compute(x); }
+    ISOBIT_METHOD void add(T x, u32, C = 0) { sum = sum + to_compute(x); }
     ISOBIT_METHOD T finish(C count) const { return arith::quotient<T>(sum, count); }
 };
 
 template <typename T, bool FLOAT = is_float<T>>
 struct Maximum {
     T value = limits<T>::MIN;
-    ISOBIT_METHOD void add(T x, u32) { value = x > value ? x : value; }
+    ISOBIT_METHOD void add(T x, u32, T = 0) { value = x > value ? x : value; }
     ISOBIT_METHOD T finish(T) const { return value; }
 };
+
+// The norm of order 1.
+template <typename T>
+struct AbsoluteSum {
+    using C = compute_t<T>;
+    C sum = 0;
+    ISOBIT_METHOD void add(T x, u32, C = 0) { sum = sum + isobit::abs(to_compute(x)); }
+    ISOBIT_METHOD T finish(C) const { return from_compute<T>(sum); }
+};
+
+// The norm of order 2.
+template <typename T>
+struct Euclidean {
+    using C = compute_t<T>;
+    C sum = 0;
+    ISOBIT_METHOD void add(T x, u32, C = 0) {
+        const C c = to_compute(x);
+        sum = fma(c, c, sum);
+    }
+    ISOBIT_METHOD T finish(C) const { return from_compute<T>(isobit::sqrt(sum)); }
+};
+
+// The norm of any other order, in modules with a recipe for powers.
+#ifdef ISOBIT_RECIPE_2
+template <typename T>
+struct PowerNorm {
+    using C = compute_t<T>;
+    C sum = 0;
+    ISOBIT_METHOD void add(T x, u32, C order) { sum = sum + ISOBIT_RECIPE_2(pow, isobit::abs(to_compute(x)), order); }
+    ISOBIT_METHOD T finish(C order) const { return from_compute<T>(ISOBIT_RECIPE_2(pow, sum, (C)1 / order)); }
+};
+#endif
 
 #if ISOBIT_MAXIMUM
 ISOBIT_FN float larger(float a, float b) { return machine_maximum(a, b); }
@@ -56,7 +88,7 @@ template <typename T>
 struct Maximum<T, true> {
     using C = compute_t<T>;
     C value = (C)from_bits(0xff800000u);
-    ISOBIT_METHOD void add(T x, u32) { value = larger(value, to_compute(x)); }
+    ISOBIT_METHOD void add(T x, u32, C = 0) { value = larger(value, to_compute(x)); }
     ISOBIT_METHOD T finish(C) const { return from_compute<T>(value); }
 };
 
@@ -67,7 +99,7 @@ struct ArgMaximum {
     static constexpr u32 NONE = ~0u;
     C value = 0;
     u32 found = NONE;
-    ISOBIT_METHOD void add(T x, u32 place) {
+    ISOBIT_METHOD void add(T x, u32 place, C = 0) {
         const C c = to_compute(x);
         bool takes = found == NONE || c > value;
         if constexpr (is_float<T>)
@@ -123,6 +155,7 @@ ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows
         const Covered columns = covered<VOLUME>(w, 2, e.column);
         const u64 row_step = VOLUME ? w.step[1] * w.dilation[1] : w.step[1];
         const u64 column_step = VOLUME ? w.step[2] * w.dilation[2] : w.step[2];
+        using C = compute_t<T>;
         Op op;
 #pragma unroll 1
         for (u64 z = 0; z < slices.count; z++) {
@@ -137,10 +170,9 @@ ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows
                 u32 place = line;
 #pragma unroll 4
                 for (u64 j = 0; j < columns.count; j++, x += column_step, place += (u32)w.dilation[2])
-                    op.add(*x, place);
+                    op.add(*x, place, (C)w.count);
             }
         }
-        using C = compute_t<T>;
         const u64 counted = slices.counted * rows.counted * columns.counted;
         dst[e.dst] = op.finish(w.count != 0 ? (C)w.count : (C)counted);
     });

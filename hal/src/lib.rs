@@ -88,10 +88,10 @@ pub use layout::{Collapsed, Layout, StridedIndex, collapse};
 pub use op::{
     Activation, AdaptivePool, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, Class, CmpOp, Concat, Conv1d,
     Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, Dropout, Elu, Family, Flip, GatherNd, GgmlDType, Indexing,
-    LeakyRelu, LpPool, Matmul, MatmulInteger, Op, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate,
-    QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan, ScanOp, ScatterNd,
-    ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d,
-    UpsampleNearest2d,
+    LeakyRelu, LpPool, Matmul, MatmulInteger, Op, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, PoolBackward,
+    Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scan,
+    ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d,
+    UpsampleNearest1d, UpsampleNearest2d,
 };
 pub use packed::{MatmulSide, PackedMatrix, PackedSrc};
 pub use pinned::PinnedBuffer;

@@ -41,6 +41,27 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
                 rows.add(name, dtype, work, bytes, call)?;
             }
         }
+        let gradients: Shape = [32, 128, 56, 56].into();
+        for (name, op, work) in [
+            ("avg_pool2d_backward", Op::AvgPoolBackward(twos.backward([112, 112])), "32x128x112x112 2x2"),
+            ("avg_pool2d_k3s2p1_backward", Op::AvgPoolBackward(threes.backward([112, 112])), "32x128x112x112 3x3"),
+            ("max_pool2d_k3s2p1_backward", Op::MaxPoolBackward(threes.backward([112, 112])), "32x128x112x112 3x3"),
+        ] {
+            if rows.wants(name, dtype) {
+                let (from, to) = (&Layout::contiguous(gradients.clone()), &Layout::contiguous(plane.clone()));
+                let src = &rows.bench.random(from.elem_count(), dtype)?;
+                let places = &mut rows.bench.output(from.elem_count(), DType::U32)?;
+                let pooled = rows.bench.random(to.elem_count(), dtype)?;
+                GpuStorage::apply_into(&Op::ArgMaxPool2d(threes), &[Src::Storage(&pooled, to)], places, from)?;
+                let dst = &mut rows.bench.output(to.elem_count(), dtype)?;
+                let srcs = &[Src::Storage(src, from), Src::Storage(places, from)][..op.inputs()];
+                let place_bytes = (op.inputs() - 1) * DType::U32.size_in_bytes();
+                let elements = from.elem_count() + to.elem_count();
+                let bytes = elements * dtype.size_in_bytes() + from.elem_count() * place_bytes;
+                let call = Box::new(|| GpuStorage::apply_into(&op, srcs, dst, to));
+                rows.add(name, dtype, work, bytes, call)?;
+            }
+        }
     }
     Ok(())
 }

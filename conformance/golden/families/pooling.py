@@ -1,4 +1,4 @@
-"""Golden vectors of adaptive pools and pools of norms, from PyTorch's CPU tensors. As in shape.py, results that round are computed in f64."""
+"""Golden vectors of adaptive pools, pools of norms and gradients of pools, from PyTorch's CPU tensors. As in shape.py, results that round are computed in f64."""
 
 import numpy as np
 import torch
@@ -102,7 +102,57 @@ def norms(golden, rng):
             golden.case(f"lp_pool{dims}d", [operand(x, dtype)], result(rounded(y, dtype), dtype), tol, params)
 
 
+# Shape, kernel, stride, padding, dilation and rounding up.
+BACKWARD = [
+    ([2, 2, 11], [3], [2], [1], [1], False),
+    ([1, 3, 10], [4], [3], [2], [1], True),
+    ([1, 2, 12], [3], [1], [1], [3], False),
+    ([1, 2, 7, 6], [3, 2], [1, 3], [1, 0], [2, 1], True),
+    ([1, 2, 9, 8], [3, 3], [2, 2], [1, 1], [1, 1], False),
+    ([1, 1, 8, 6], [3, 2], [4, 3], [0, 1], [1, 1], True),
+    ([1, 2, 5, 4, 6], [2, 3, 2], [2, 1, 3], [1, 1, 0], [1, 1, 1], True),
+    ([1, 1, 4, 6, 5], [3, 2, 2], [1, 2, 1], [0, 1, 1], [1, 2, 3], False),
+]
+
+
+def gradient_of(golden, rng, name, x, pool, params, dtype, windows, places=None, ids="u32"):
+    """The gradient of a pool's input, from a drawn one of its result; an element is in so many windows at most."""
+    wide = x.detach().requires_grad_()
+    pooled = pool(wide)
+    drawn = draw(rng, list(pooled.shape), dtype, 1.0)
+    given = tensor(drawn, dtype).to(torch.float64)
+    grads = [torch.autograd.grad(pooled, wide, g, retain_graph=True)[0] for g in (given, given.abs())]
+    inputs = [operand(drawn, dtype)]
+    if places is not None:
+        inputs.append(operand(places.numpy().astype({"u32": np.uint32, "i64": np.int64}[ids]), ids))
+    tol = within(*grads, windows + 1, dtype)
+    golden.case(name, inputs, result(rounded(grads[0], dtype), dtype), tol, named(**params, size=list(x.shape[2:])))
+
+
+def backward(golden, rng):
+    for shape, kernel, stride, padding, dilation, ceil in BACKWARD:
+        dims, taps = len(kernel), int(np.prod(kernel))
+        largest, average = (getattr(F, f"{name}_pool{dims}d") for name in ["max", "avg"])
+        params = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": [ceil]}
+        for dtype in DTYPES[1:]:
+            x = tensor(draw(rng, shape, dtype), dtype).to(torch.float64)
+            places = largest(x, kernel, stride, padding, dilation, ceil, return_indices=True)[1]
+            for ids in ["u32", "i64"]:
+                gradient_of(golden, rng, f"max_pool{dims}d_backward", x, lambda x: largest(x, kernel, stride, padding, dilation, ceil), params, dtype, taps, places, ids)
+            for include in [True, False] if set(dilation) == {1} else []:
+                counted = {**params, "count_include_pad": [include]}
+                gradient_of(golden, rng, f"avg_pool{dims}d_backward", x, lambda x: average(x, kernel, stride, padding, ceil, include), counted, dtype, taps)
+    for shape, size in ADAPTIVE:
+        dims, windows = len(size), int(np.prod([-(-n // s) + 1 for s, n in zip(shape[2:], size)]))
+        largest, average = (getattr(F, f"adaptive_{name}_pool{dims}d") for name in ["max", "avg"])
+        for dtype in DTYPES[1:]:
+            x = tensor(draw(rng, shape, dtype), dtype).to(torch.float64)
+            places = largest(x, size, return_indices=True)[1]
+            gradient_of(golden, rng, f"adaptive_max_pool{dims}d_backward", x, lambda x: largest(x, size), {}, dtype, windows, places)
+            gradient_of(golden, rng, f"adaptive_avg_pool{dims}d_backward", x, lambda x: average(x, size), {}, dtype, windows)
+
+
 def make(golden):
-    for part in [adaptive, norms]:
+    for part in [adaptive, norms, backward]:
         # Each part has its own generator, so that changing one does not affect another.
         part(golden, np.random.default_rng(sum(map(ord, part.__name__))))

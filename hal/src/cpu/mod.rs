@@ -33,6 +33,7 @@ mod matmul_integer;
 mod norm;
 mod packed;
 mod planes;
+mod pool_backward;
 mod pooling;
 mod quantized;
 mod random;

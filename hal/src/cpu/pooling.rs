@@ -10,11 +10,11 @@ use super::vector::{Kernel, vectorised};
 use super::walk::dispatch_float;
 use crate::{DType, Layout, Op, Pool3d};
 
-type Input<'a> = (&'a CpuStorage, &'a Layout);
+pub(super) type Input<'a> = (&'a CpuStorage, &'a Layout);
 
 /// Windows over three dimensions of an input. Dimensions that an operation lacks have size 1.
 #[derive(Clone, Copy)]
-struct Windows {
+pub(super) struct Windows {
     form: Form,
     size: [usize; 3],
 }
@@ -38,7 +38,7 @@ struct Covered {
 
 impl Windows {
     /// Returns the windows of a pool from a tensor of dimensions `from` to one of dimensions `to`.
-    fn new(op: &Op, from: &[usize], to: &[usize]) -> Self {
+    pub fn new(op: &Op, from: &[usize], to: &[usize]) -> Self {
         let over_three = |dims: &[usize]| {
             let mut all = [1; 3];
             all[5 - dims.len()..].copy_from_slice(&dims[2..]);
@@ -66,13 +66,20 @@ impl Windows {
     }
 
     /// Returns the positions of a window in the input along one dimension.
-    fn positions(&self, d: usize, index: usize) -> impl Iterator<Item = usize> + use<> {
+    pub fn positions(&self, d: usize, index: usize) -> impl Iterator<Item = usize> + use<> {
         let covered = self.covered(d, index);
         (0..covered.count).map(move |i| covered.at + i * covered.step)
     }
 
+    /// Whether a window has the element at a position along one dimension.
+    pub fn has(&self, d: usize, index: usize, position: usize) -> bool {
+        let covered = self.covered(d, index);
+        let from_first = position.checked_sub(covered.at);
+        from_first.is_some_and(|away| away.is_multiple_of(covered.step) && away / covered.step < covered.count)
+    }
+
     /// Returns the number of elements along one dimension by which an average divides.
-    fn counted(&self, d: usize, index: usize) -> usize {
+    pub fn counted(&self, d: usize, index: usize) -> usize {
         match self.form {
             Form::Equal(pool) if pool.count_include_pad => {
                 taps_before(&pool, d, index, pool.padding_before[d] + self.size[d] + pool.padding_after[d])
@@ -195,7 +202,7 @@ pub(super) fn averages(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout
 
 /// Norms of order `p`, with a recipe of their own for orders 1 and 2.
 pub(super) fn norms(op: &Op, p: f64, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    let windows = Windows::new(op, src.1);
+    let windows = Windows::new(op, src.1.dims(), dst_layout.dims());
     dispatch_float!(dst.dtype(), T => {
         type C = <T as Element>::Compute;
         let to = (dst, dst_layout);

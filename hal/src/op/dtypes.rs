@@ -197,6 +197,12 @@ impl Op {
             Op::Reduce(_) => combined(2, ds),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => combined_positions(ds),
             Op::AdaptiveArgMaxPool(_) => combined_positions(ds),
+            Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_) => combined_floats(2, ds),
+            Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => {
+                let holds = matches!(ds, [gradient, DType::U32 | DType::I64, dst]
+                    if combined_floats(2, &[*gradient, *dst]).holds);
+                DtypeRule::new(3, "floats of one dtype other than f8e5m2, and positions of u32 or i64", holds)
+            }
             Op::ArgSort(_) | Op::ArgTopK(_) => positions(ds),
             Op::CountNonzero
             | Op::Nonzero { .. }

@@ -194,6 +194,12 @@ impl Family {
                     ops.extend(adaptive.map(of));
                 }
                 ops.extend([line.lp(2.0), plane.lp(2.0), volume.lp(2.0)].map(Op::LpPool));
+                for of in [Op::AvgPoolBackward, Op::MaxPoolBackward] {
+                    ops.extend([line.backward([2]), plane.backward([2; 2]), volume.backward([2; 3])].map(of));
+                }
+                for of in [Op::AdaptiveAvgPoolBackward, Op::AdaptiveMaxPoolBackward] {
+                    ops.extend(adaptive.map(of));
+                }
                 ops
             }
             Family::Upsample => vec![
@@ -278,6 +284,8 @@ impl Op {
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Family::Pooling,
             Op::AdaptiveAvgPool(_) | Op::AdaptiveMaxPool(_) | Op::AdaptiveArgMaxPool(_) => Family::Pooling,
             Op::LpPool(_) => Family::Pooling,
+            Op::AvgPoolBackward(_) | Op::MaxPoolBackward(_) => Family::Pooling,
+            Op::AdaptiveAvgPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
             Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) | Op::Dropout(_) => Family::Random,

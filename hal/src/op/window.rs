@@ -99,6 +99,12 @@ macro_rules! pool {
             pub const fn lp(self, p: f64) -> LpPool {
                 LpPool { windows: self.over_three(), rank: $rank, p }
             }
+
+            /// Returns the gradients of a pool with these windows over an input whose dimensions
+            /// after the first two have these sizes.
+            pub const fn backward(self, size: [usize; $rank]) -> PoolBackward {
+                PoolBackward { windows: self.over_three(), input: AdaptivePool::new(size) }
+            }
         }
     };
 }
@@ -227,6 +233,40 @@ impl AdaptivePool {
     /// Returns how many dimensions the windows have.
     pub const fn rank(&self) -> usize {
         self.rank
+    }
+}
+
+/// The way back through a pool: the windows, and the sizes of the input that they were over. Made
+/// by [`Pool1d::backward`], [`Pool2d::backward`] and [`Pool3d::backward`].
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Pool1d};
+/// let gradient = CpuDevice.storage_from_slice(&[2.0f32, 4.0])?;
+/// let op = Op::AvgPoolBackward(Pool1d::new([2]).with_stride([1]).backward([3]));
+/// let y = CpuStorage::apply(&op, &[(&gradient, &Layout::contiguous((1, 1, 2)))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [1.0, 3.0, 2.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolBackward {
+    windows: Pool3d,
+    input: AdaptivePool,
+}
+
+impl PoolBackward {
+    /// Returns the windows over three dimensions: those that are added come first.
+    pub const fn over_three(&self) -> Pool3d {
+        self.windows
+    }
+
+    /// Returns the sizes of the pool's input.
+    pub fn size(&self) -> &[usize] {
+        self.input.size()
+    }
+
+    /// Returns how many dimensions the windows have.
+    pub const fn rank(&self) -> usize {
+        self.input.rank()
     }
 }
 

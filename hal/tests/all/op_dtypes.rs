@@ -77,6 +77,7 @@ fn some_dtypes_are_not_combined() {
                 Op::ArgSort(_) | Op::ArgTopK(_) => dtypes[1] = DType::U32,
                 Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => dtypes[1] = DType::U32,
                 Op::AdaptiveArgMaxPool(_) => dtypes[1] = DType::U32,
+                Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => dtypes[1] = DType::U32,
                 Op::MaskedSelect { .. } | Op::Compress { .. } => dtypes[1] = DType::U8,
                 _ if op.family() == Family::Compact => dtypes[1] = op.result_dtype(&[dtype]).unwrap(),
                 Op::Reduce(r) => dtypes[1] = r.op.result_dtype(dtype),

@@ -113,6 +113,16 @@ fn windows_have_pytorchs_shapes() {
     for order in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e39, 1e-50] {
         refused(Op::LpPool(plane.lp(order)), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "positive");
     }
+    let back = Op::MaxPoolBackward(plane.backward([7, 5]));
+    assert_eq!(shape(back.clone(), &[&[1, 2, 4, 3], &[1, 2, 4, 3]]).unwrap(), [1, 2, 7, 5]);
+    refused(back.clone(), &[&[1, 2, 4, 3], &[1, 2, 3, 4]], ErrorKind::ShapeMismatch, "[1, 2, 4, 3]");
+    refused(back.clone(), &[&[1, 2, 4, 2], &[1, 2, 4, 2]], ErrorKind::ShapeMismatch, "[1, 2, 4, 3]");
+    refused(back, &[&[1, 2, 4], &[1, 2, 4]], ErrorKind::ShapeMismatch, "rank 4");
+    let wide = Op::MaxPoolBackward(Pool1d::new([1]).with_stride([1 << 33]).backward([1 << 32]));
+    refused(wide, &[&[1, 1, 1], &[1, 1, 1]], ErrorKind::InvalidArgument, "u32 index");
+    let back = Op::AdaptiveAvgPoolBackward(AdaptivePool::new([7, 5]));
+    assert_eq!(shape(back.clone(), &[&[1, 2, 3, 9]]).unwrap(), [1, 2, 7, 5]);
+    refused(back, &[&[1, 2, 0, 9]], ErrorKind::InvalidArgument, "has windows");
     let many = Op::AdaptiveAvgPool(AdaptivePool::new([usize::MAX]));
     refused(many, &[&[1, 2, 7]], ErrorKind::InvalidArgument, "too many");
     assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);

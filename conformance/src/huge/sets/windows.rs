@@ -82,6 +82,15 @@ pub(super) fn cases(s: Sizes) -> Cases {
             ),
         ),
         (
+            "many images",
+            Tiled::new(
+                Op::AvgPoolBackward(pool.backward([22, 26])),
+                vec![images(F16, &[3, 5, 11, 13])],
+                images(F16, &[3, 5, 22, 26]),
+                n,
+            ),
+        ),
+        (
             "a tall image",
             Tiled::new(
                 Op::MaxPool2d(strips),

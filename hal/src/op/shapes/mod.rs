@@ -221,6 +221,12 @@ impl Op {
                 positions_fit(self, src)?;
                 adaptive_pool(self, p, src)?
             }
+            (Op::AvgPoolBackward(p) | Op::MaxPoolBackward(p), [gradient, positions @ ..]) => {
+                windows::backward(self, p.size(), gradient, positions)?
+            }
+            (Op::AdaptiveAvgPoolBackward(p) | Op::AdaptiveMaxPoolBackward(p), [gradient, positions @ ..]) => {
+                windows::backward(self, p.size(), gradient, positions)?
+            }
             (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleBilinear2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,

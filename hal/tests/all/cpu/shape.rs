@@ -238,6 +238,47 @@ fn adaptive_windows_share_the_dimensions() {
 }
 
 #[test]
+fn gradients_go_to_the_elements_of_their_windows() {
+    let mut rng = Rng(96);
+    for (dims, pool) in volumes() {
+        let x = rng.floats(dims.iter().product());
+        let volume: usize = dims[1..].iter().product();
+        let covered = windows(&x, dims, pool, |elements, count| (elements, count));
+        let gradient = rng.floats(covered.len());
+        let [c, d, h, w] = dims;
+        let counts = [0, 1, 2].map(|i| windows_along(dims[i + 1], &pool, i));
+        let from = Layout::contiguous([1, c, counts[0], counts[1], counts[2]]);
+        let (mut shares, mut chosen, mut places) = (vec![0.0f32; x.len()], vec![0.0f32; x.len()], Vec::new());
+        let per_plane = covered.len() / c;
+        for (window, (elements, count)) in covered.iter().enumerate() {
+            let start = window / per_plane * volume;
+            for (at, _) in elements {
+                shares[start + at] += gradient[window] / *count as f32;
+            }
+            let place = elements[rng.below(elements.len())].0;
+            chosen[start + place] += gradient[window];
+            places.push(place as i64);
+        }
+        let (gradient, size) = (storage(&gradient), [d, h, w]);
+        assert_same(&vec::<f32>(&gradient.avg_pool3d_backward(&from, pool, size).unwrap()), &shares);
+        let got = gradient.max_pool3d_backward(&from, &storage(&places), &from, pool, size).unwrap();
+        assert_same(&vec::<f32>(&got), &chosen);
+    }
+    // The gap of a window, a position of no element, one beyond u32, and one below 0.
+    let (gradient, l) = (storage(&[1.0f32; 4]), Layout::contiguous([1, 1, 4]));
+    let op = Pool1d::new([2]).with_stride([1]).with_dilation([2]);
+    let places = storage(&[1i64, 1 << 32, -1, 3]);
+    let got = gradient.max_pool1d_backward(&l, &places, &l, op, [6]).unwrap();
+    assert_same(&vec::<f32>(&got), &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    // torch.ops.aten._adaptive_avg_pool2d_backward(torch.tensor([[[[3, 6.]]]]),
+    // torch.zeros(1, 1, 1, 3))
+    let (gradient, l) = (storage(&[3.0f32, 6.0]), Layout::contiguous([1, 1, 1, 2]));
+    assert_same(&vec::<f32>(&gradient.adaptive_avg_pool2d_backward(&l, [1, 3]).unwrap()), &[1.5, 4.5, 3.0]);
+    let got = gradient.adaptive_max_pool2d_backward(&l, &storage(&[1u32, 1]), &l, [1, 3]).unwrap();
+    assert_same(&vec::<f32>(&got), &[0.0, 9.0, 0.0]);
+}
+
+#[test]
 fn windows_have_norms() {
     let mut rng = Rng(95);
     let scalar = |x: f32| storage(&[x]);

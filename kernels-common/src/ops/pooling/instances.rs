@@ -1,5 +1,6 @@
 //! Three kernels per operation and dtype: one for windows of neighbours in rows and columns, one
-//! for any windows in up to three dimensions, one for adjacent windows of two by two.
+//! for any windows in up to three dimensions, one for adjacent windows of two by two. One for each
+//! way back.
 
 use super::{combined, recipes};
 use crate::key::{Family, Key};
@@ -13,6 +14,10 @@ pub const TWOS: u8 = 1;
 /// Any windows in any layout.
 pub const VOLUME: u8 = 2;
 
+/// The way back through averages whose windows all count the same, and through others.
+pub const SHARE: u8 = 3;
+pub const OWN_SHARE: u8 = 4;
+
 /// Averages, maxima, and positions of maxima, which have only the kernels of [`VOLUME`].
 pub const AVERAGE: usize = 0;
 pub const MAX: usize = 1;
@@ -22,6 +27,10 @@ pub const ARG_MAX: usize = 2;
 pub const ABSOLUTE_SUM: usize = 3;
 pub const EUCLIDEAN: usize = 4;
 pub const POWER_NORM: usize = 5;
+/// The way back through averages, with [`SHARE`] and [`OWN_SHARE`], and through maxima, with one
+/// kernel for all windows, whose key also has the dtype of the positions.
+pub const AVERAGE_BACKWARD: usize = 6;
+pub const MAX_BACKWARD: usize = 7;
 
 /// Returns the number of results that a thread of [`TWOS`] computes: their windows take 16 bytes of
 /// each row of the source.
@@ -62,6 +71,18 @@ pub fn add(modules: &mut Vec<Module>) {
         let mut module = Module::new(format!("power_pool_{dtype}"), "ops/pooling/pooling.cu").with_prelude(prelude);
         let norm = Key::new(Family::Pooling, POWER_NORM, &[dtype], VOLUME);
         module.kernel(norm, format!("power_pool_{dtype}"), "ISOBIT_POOL", &["PowerNorm", ty, "true", ty]);
+        modules.push(module);
+        let mut module = Module::new(format!("pool_backward_{dtype}"), "ops/pooling/backward.cu");
+        for (variant, name, gives) in [(SHARE, "share", "SHARE"), (OWN_SHARE, "own_share", "OWN_SHARE")] {
+            let average = Key::new(Family::Pooling, AVERAGE_BACKWARD, &[dtype], variant);
+            let name = format!("avg_pool_backward_{name}_{dtype}");
+            module.kernel(average, name, "ISOBIT_AVG_POOL_BACKWARD", &[ty, gives]);
+        }
+        for places in [DType::U32, DType::I64] {
+            let largest = Key::new(Family::Pooling, MAX_BACKWARD, &[dtype, places], VOLUME);
+            let name = format!("max_pool_backward_{dtype}_{places}");
+            module.kernel(largest, name, "ISOBIT_MAX_POOL_BACKWARD", &[ty, places.as_str()]);
+        }
         modules.push(module);
     }
 }

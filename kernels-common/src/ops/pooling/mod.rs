@@ -1,5 +1,7 @@
 //! Pooling: averages, maxima and their positions, and norms, over one, two or three dimensions.
 
+mod backward;
+
 use crate::args;
 use crate::key::{Family, Key};
 use crate::launch::element_walk::{dims, parts};
@@ -58,6 +60,9 @@ fn windows_of(op: &Op, size: [usize; 3], counts: [usize; 3]) -> (Pool3d, [usize;
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    if backward::applies_to(op) {
+        return backward::keys(op, dtypes);
+    }
     let variants = match op.pool_rank().expect("an operation of the family") {
         1 => &[VOLUME, PLANE][..],
         2 => &[VOLUME, PLANE, TWOS],
@@ -86,6 +91,51 @@ struct Windows {
 const _: () = assert!(size_of::<Windows>() == 208);
 const _: () = assert!(offset_of!(Windows, count) == 192);
 
+impl Windows {
+    /// Returns the windows of an operation over a tensor of these sizes, with so many windows along
+    /// each dimension; `step` is for the tensor from which the kernel gathers.
+    fn new(op: &Op, dtype: DType, size: [usize; 3], counts: [usize; 3], step: [usize; 3]) -> Self {
+        let (pool, sharing) = windows_of(op, size, counts);
+        let end: [usize; 3] = std::array::from_fn(|d| pool.padding_before[d] + size[d]);
+        let padded: [usize; 3] = std::array::from_fn(|d| end[d] + pool.padding_after[d]);
+        let is_beyond = |d: usize| {
+            let reach = (counts[d] - 1) * pool.stride[d] + (pool.kernel[d] - 1) * pool.dilation[d];
+            reach >= padded[d]
+        };
+        let counts_some_padding = pool.count_include_pad && (0..3).any(is_beyond);
+        let whole: usize = pool.kernel.iter().product();
+        let all = |values: [usize; 3]| values.map(|value| value as u64);
+        Self {
+            step: all(step),
+            kernel: all(pool.kernel),
+            stride: all(pool.stride),
+            dilation: all(pool.dilation),
+            begin: all(pool.padding_before),
+            end: all(end),
+            padded: if counts_some_padding { all(padded) } else { [0; 3] },
+            sharing: all(sharing),
+            // A count is rounded to the compute type here, because the kernels would round twice.
+            count: match (op, dtype) {
+                (Op::LpPool(pool), _) => pool.p(),
+                _ if !pool.count_include_pad || counts_some_padding => 0.0,
+                (_, DType::F64) => whole as f64,
+                _ => f64::from(whole as f32),
+            },
+            rows: 0,
+        }
+    }
+
+    /// Sets the rows of a slice of the tensor whose elements are computed.
+    fn with_rows(self, rows: usize) -> Self {
+        Self { rows: rows as u64, ..self }
+    }
+
+    /// Whether a window that reaches beyond the padding counts some of it.
+    fn counts_padding(&self) -> bool {
+        self.padded != [0; 3]
+    }
+}
+
 /// Returns what a layout has in each of three dimensions, of which the last are spatial.
 fn over_three(values: &[usize], one: usize) -> [usize; 3] {
     let mut all = [one; 3];
@@ -100,6 +150,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
+    if backward::applies_to(op) {
+        return backward::apply_into(op, srcs, dst, dst_layout);
+    }
     let (src, src_layout) = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {
         return Ok(());
@@ -122,35 +175,10 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             unsafe { part.launch.on(dst.device(), args![from, to, part.walk, row]) }
         });
     }
-    let end: [usize; 3] = std::array::from_fn(|d| pool.padding_before[d] + size[d]);
-    let padded: [usize; 3] = std::array::from_fn(|d| end[d] + pool.padding_after[d]);
-    let is_beyond = |d: usize| {
-        let reach = (counts[d] - 1) * pool.stride[d] + (pool.kernel[d] - 1) * pool.dilation[d];
-        reach >= padded[d]
-    };
-    let counts_some_padding = pool.count_include_pad && (0..3).any(is_beyond);
-    let whole: usize = pool.kernel.iter().product();
-    let all = |values: [usize; 3]| values.map(|value| value as u64);
-    let windows = Windows {
-        step: all(over_three(src_layout.stride(), 0)),
-        kernel: all(pool.kernel),
-        stride: all(pool.stride),
-        dilation: all(pool.dilation),
-        begin: all(pool.padding_before),
-        end: all(end),
-        padded: if counts_some_padding { all(padded) } else { [0; 3] },
-        sharing: all(sharing),
-        // A count is rounded to the compute type here, because the kernels would round twice.
-        count: match (op, dtype) {
-            (Op::LpPool(pool), _) => pool.p(),
-            _ if !pool.count_include_pad || counts_some_padding => 0.0,
-            (_, DType::F64) => whole as f64,
-            _ => f64::from(whole as f32),
-        },
-        rows: if spatial == 3 { counts[1] as u64 } else { 0 },
-    };
+    let windows = Windows::new(op, dtype, size, counts, over_three(src_layout.stride(), 0));
+    let windows = if spatial == 3 { windows.with_rows(counts[1]) } else { windows };
     let is_equal = sharing == [0; 3];
-    let is_plane = has(op, PLANE) && is_equal && spatial < 3 && pool.dilation == [1; 3] && !counts_some_padding;
+    let is_plane = has(op, PLANE) && is_equal && spatial < 3 && pool.dilation == [1; 3] && !windows.counts_padding();
     let key = key(op, dtype, if is_plane { PLANE } else { VOLUME });
     let mut planes: Dims = src_layout.stride().into();
     planes[2..].fill(0);

@@ -18,12 +18,12 @@ pub const VOLUME: u8 = 2;
 pub const SHARE: u8 = 3;
 pub const OWN_SHARE: u8 = 4;
 
-/// Averages, maxima, and positions of maxima, which have only the kernels of [`VOLUME`].
+/// Averages, maxima, and positions of maxima, which have no kernels of [`TWOS`].
 pub const AVERAGE: usize = 0;
 pub const MAX: usize = 1;
 pub const ARG_MAX: usize = 2;
-/// Norms of order 1, 2, and of any other, which have no kernels of [`TWOS`]; the last has only
-/// those of [`VOLUME`].
+/// Norms of order 1, 2, and of any other, which have none either; the last has only those of
+/// [`VOLUME`].
 pub const ABSOLUTE_SUM: usize = 3;
 pub const EUCLIDEAN: usize = 4;
 pub const POWER_NORM: usize = 5;
@@ -52,9 +52,11 @@ pub fn add(modules: &mut Vec<Module>) {
             module.kernel(key(VOLUME), format!("{name}_volume_{dtype}"), "ISOBIT_POOL", &[functor, ty, "true", ty]);
             module.kernel(key(TWOS), format!("{name}_twos_{dtype}"), "ISOBIT_POOL_TWOS", &[functor, ty, &width]);
         }
-        let positions = Key::new(Family::Pooling, ARG_MAX, &[dtype], VOLUME);
-        let name = format!("argmax_pool_{dtype}");
-        module.kernel(positions, name, "ISOBIT_POOL", &["ArgMaximum", ty, "true", "u32"]);
+        for (variant, form, volume) in [(PLANE, "plane", "false"), (VOLUME, "volume", "true")] {
+            let positions = Key::new(Family::Pooling, ARG_MAX, &[dtype], variant);
+            let name = format!("argmax_pool_{form}_{dtype}");
+            module.kernel(positions, name, "ISOBIT_POOL", &["ArgMaximum", ty, volume, "u32"]);
+        }
         modules.push(module);
         if !dtype.is_float() {
             continue;

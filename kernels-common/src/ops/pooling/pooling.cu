@@ -105,14 +105,16 @@ ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows
             const u64 depth = VOLUME ? (slices.start + z * w.dilation[0]) * w.step[0] : 0;
             const T *from = src + e.src + depth + rows.start * w.step[1] + columns.start * w.step[2];
             const u32 width = (u32)(w.end[2] - w.begin[2]), height = (u32)(w.end[1] - w.begin[1]);
-            const u32 row = VOLUME ? (u32)(slices.start + z * w.dilation[0]) * height + (u32)rows.start : 0;
-            u32 line = row * width + (u32)columns.start;
+            const u32 row = VOLUME ? (u32)(slices.start + z * w.dilation[0]) * height : 0;
+            const u32 line_places = VOLUME ? (u32)w.dilation[1] * width : width;
+            const u32 column_places = VOLUME ? (u32)w.dilation[2] : 1;
+            u32 line = (row + (u32)rows.start) * width + (u32)columns.start;
 #pragma unroll 1
-            for (u64 y = 0; y < rows.count; y++, from += row_step, line += (u32)w.dilation[1] * width) {
+            for (u64 y = 0; y < rows.count; y++, from += row_step, line += line_places) {
                 const T *x = from;
                 u32 place = line;
 #pragma unroll 4
-                for (u64 j = 0; j < columns.count; j++, x += column_step, place += (u32)w.dilation[2])
+                for (u64 j = 0; j < columns.count; j++, x += column_step, place += column_places)
                     op.add(*x, place, (C)w.count);
             }
         }

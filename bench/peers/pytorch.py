@@ -233,6 +233,20 @@ def windows(dtype):
     yield "max_pool1d_k3s2p1", "32x512x4096 3", lambda: F.max_pool1d(sound, 3, 2, 1)
     yield "avg_pool3d_k3s2p1", "8x64x16x112x112 3x3x3", lambda: F.avg_pool3d(video, 3, 2, 1)
     yield "max_pool3d_k3s2p1", "8x64x16x112x112 3x3x3", lambda: F.max_pool3d(video, 3, 2, 1)
+    yield "lp_pool2d_k3s2", "32x128x112x112 3x3", lambda: F.lp_pool2d(x, 2, 3, 2)
+    yield "lp_pool2d_k3s2_p3", "32x128x112x112 3x3", lambda: F.lp_pool2d(x, 3, 3, 2)
+    yield "adaptive_avg_pool2d", "32x128x112x112 to 7x7", lambda: F.adaptive_avg_pool2d(x, 7)
+    yield "adaptive_avg_pool2d_uneven", "32x128x112x112 to 50x50", lambda: F.adaptive_avg_pool2d(x, 50)
+    yield "adaptive_max_pool2d_uneven", "32x128x112x112 to 50x50", lambda: F.adaptive_max_pool2d(x, 50)
+    # Values and positions: PyTorch has no call for the positions alone.
+    yield "adaptive_argmax_pool2d_uneven", "32x128x112x112 to 50x50", lambda: F.adaptive_max_pool2d(x, 50, return_indices=True)
+    back = rand(32, 128, 56, 56, dtype=dtype)
+    places = F.max_pool2d(x, 3, 2, 1, return_indices=True)[1]
+    aten = torch.ops.aten
+    yield "avg_pool2d_backward", "32x128x112x112 2x2", lambda: aten.avg_pool2d_backward(back, x, [2, 2], [2, 2], [0, 0], False, True, None)
+    yield "avg_pool2d_k3s2p1_backward", "32x128x112x112 3x3", lambda: aten.avg_pool2d_backward(back, x, [3, 3], [2, 2], [1, 1], False, True, None)
+    # Its positions are i64, ours u32.
+    yield "max_pool2d_k3s2p1_backward", "32x128x112x112 3x3", lambda: aten.max_pool2d_with_indices_backward(back, x, [3, 3], [2, 2], [1, 1], [1, 1], False, places)
     yield "upsample_nearest2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="nearest")
     yield "upsample_bilinear2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="bilinear")
     clip = rand(8, 64, 8, 56, 56, dtype=dtype)

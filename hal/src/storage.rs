@@ -3,12 +3,12 @@
 use crate::cpu_storage::through_host;
 use crate::device::next_numbers;
 use crate::{
-    Activation, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd,
-    GgmlDType, GridSample, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op,
-    Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce,
-    Repeat, Resize, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle,
-    UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    Activation, AdaptivePool, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d,
+    Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func,
+    GatherNd, GgmlDType, GridSample, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger,
+    MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate,
+    QMatmul, Reduce, Repeat, Resize, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK,
+    Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1628,6 +1628,326 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// As [`avg_pool2d`](Self::avg_pool2d).
     fn argmax_pool3d(&self, layout: &Layout, op: Pool3d) -> Result<Self> {
         Self::apply(&Op::ArgMaxPool3d(op), &[(self, layout)])
+    }
+
+    /// Computes the p-norms of windows along the last dimension; see [`LpPool`](crate::LpPool).
+    /// Dtypes and class are those of [`lp_pool2d`](Self::lp_pool2d).
+    ///
+    /// # Errors
+    /// As [`lp_pool2d`](Self::lp_pool2d).
+    fn lp_pool1d(&self, layout: &Layout, p: f64, op: Pool1d) -> Result<Self> {
+        Self::apply(&Op::LpPool(op.lp(p)), &[(self, layout)])
+    }
+
+    /// Computes the p-norms of windows; see [`LpPool`](crate::LpPool). Dtypes: floats.
+    /// [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, 4.0, -12.0, 0.0])?;
+    /// let (l, op) = (Layout::contiguous((1, 1, 2, 2)), Pool2d::new([2, 2]));
+    /// assert_eq!(x.lp_pool2d(&l, 2.0, op)?.to_vec::<f32>()?, [13.0]);
+    /// assert_eq!(x.lp_pool2d(&l, 1.0, op)?.to_vec::<f32>()?, [19.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d); `InvalidArgument` if p is not positive and finite as an
+    /// f32.
+    fn lp_pool2d(&self, layout: &Layout, p: f64, op: Pool2d) -> Result<Self> {
+        Self::apply(&Op::LpPool(op.lp(p)), &[(self, layout)])
+    }
+
+    /// Computes the p-norms of windows over the last three dimensions; see
+    /// [`LpPool`](crate::LpPool). Dtypes and class are those of [`lp_pool2d`](Self::lp_pool2d).
+    ///
+    /// # Errors
+    /// As [`lp_pool2d`](Self::lp_pool2d).
+    fn lp_pool3d(&self, layout: &Layout, p: f64, op: Pool3d) -> Result<Self> {
+        Self::apply(&Op::LpPool(op.lp(p)), &[(self, layout)])
+    }
+
+    /// Averages `size` windows that share the last dimension between them; see [`AdaptivePool`].
+    /// Dtypes and class are those of [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_avg_pool1d(&self, layout: &Layout, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Averages `size` windows that share the last two dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let l = Layout::contiguous((1, 1, 2, 3));
+    /// assert_eq!(x.adaptive_avg_pool2d(&l, [1, 2])?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// assert_eq!(x.adaptive_max_pool2d(&l, [1, 2])?.to_vec::<f32>()?, [5.0, 6.0]);
+    /// assert_eq!(x.adaptive_argmax_pool2d(&l, [1, 2])?.to_vec::<u32>()?, [4, 5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if a dimension to share is empty.
+    fn adaptive_avg_pool2d(&self, layout: &Layout, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Averages `size` windows that share the last three dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes and class are those of
+    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_avg_pool3d(&self, layout: &Layout, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the maxima of `size` windows that share the last dimension between them; see
+    /// [`AdaptivePool`]. Dtypes and class are those of
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_max_pool1d(&self, layout: &Layout, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the maxima of `size` windows that share the last two dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes: all. [Class](crate::Class): exact.
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_max_pool2d(&self, layout: &Layout, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the maxima of `size` windows that share the last three dimensions between them; see
+    /// [`AdaptivePool`]. Dtypes and class are those of
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_max_pool3d(&self, layout: &Layout, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of
+    /// [`adaptive_max_pool1d`](Self::adaptive_max_pool1d) along the last dimension. Dtypes and
+    /// class are those of [`adaptive_argmax_pool2d`](Self::adaptive_argmax_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_argmax_pool1d(&self, layout: &Layout, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveArgMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of
+    /// [`adaptive_max_pool2d`](Self::adaptive_max_pool2d) in their planes, in row-major order, by
+    /// the rule of [`argmax_pool2d`](Self::argmax_pool2d). Dtypes: all. [Class](crate::Class):
+    /// exact.
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_argmax_pool2d(&self, layout: &Layout, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveArgMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the u32 positions of the maxima of
+    /// [`adaptive_max_pool3d`](Self::adaptive_max_pool3d) in their volumes. Dtypes and class are
+    /// those of [`adaptive_argmax_pool2d`](Self::adaptive_argmax_pool2d).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    fn adaptive_argmax_pool3d(&self, layout: &Layout, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveArgMaxPool(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the gradient of the input of [`avg_pool1d`](Self::avg_pool1d). Dtypes and class are
+    /// those of [`avg_pool2d_backward`](Self::avg_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`avg_pool2d_backward`](Self::avg_pool2d_backward).
+    fn avg_pool1d_backward(&self, layout: &Layout, op: Pool1d, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AvgPoolBackward(op.backward(size)), &[(self, layout)])
+    }
+
+    /// Returns the gradient of the input of [`avg_pool2d`](Self::avg_pool2d), whose last two
+    /// dimensions have these sizes; the storage is that of the result. Dtypes: floats.
+    /// [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let gradient = CpuDevice.storage_from_slice(&[4.0f32, 8.0])?;
+    /// let (l, op) = (Layout::contiguous((1, 1, 1, 2)), Pool2d::new([2, 2]).with_stride([2, 1]));
+    /// let y = gradient.avg_pool2d_backward(&l, op, [2, 3])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 3.0, 2.0, 1.0, 3.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`avg_pool2d`](Self::avg_pool2d) of that input; `ShapeMismatch` if its result has another
+    /// shape.
+    fn avg_pool2d_backward(&self, layout: &Layout, op: Pool2d, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AvgPoolBackward(op.backward(size)), &[(self, layout)])
+    }
+
+    /// Returns the gradient of the input of [`avg_pool3d`](Self::avg_pool3d). Dtypes and class are
+    /// those of [`avg_pool2d_backward`](Self::avg_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`avg_pool2d_backward`](Self::avg_pool2d_backward).
+    fn avg_pool3d_backward(&self, layout: &Layout, op: Pool3d, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AvgPoolBackward(op.backward(size)), &[(self, layout)])
+    }
+
+    /// Returns the gradient of the input of [`max_pool1d`](Self::max_pool1d). Dtypes and class are
+    /// those of [`max_pool2d_backward`](Self::max_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`max_pool2d_backward`](Self::max_pool2d_backward).
+    fn max_pool1d_backward(
+        &self,
+        layout: &Layout,
+        positions: &Self,
+        positions_layout: &Layout,
+        op: Pool1d,
+        size: [usize; 1],
+    ) -> Result<Self> {
+        Self::apply(&Op::MaxPoolBackward(op.backward(size)), &[(self, layout), (positions, positions_layout)])
+    }
+
+    /// Returns the gradient of the input of [`max_pool2d`](Self::max_pool2d), whose last two
+    /// dimensions have these sizes; the storage is that of the result, and `positions` are those of
+    /// [`argmax_pool2d`](Self::argmax_pool2d), as u32 or i64. Dtypes: floats.
+    /// [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0, 2.0])?;
+    /// let (from, to) = (Layout::contiguous((1, 1, 1, 3)), Layout::contiguous((1, 1, 1, 2)));
+    /// let op = Pool2d::new([1, 2]).with_stride([1, 1]);
+    /// let positions = x.argmax_pool2d(&from, op)?;
+    /// let gradient = CpuDevice.storage_from_slice(&[3.0f32, 4.0])?;
+    /// let y = gradient.max_pool2d_backward(&to, &positions, &to, op, [1, 3])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 7.0, 0.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`argmax_pool2d`](Self::argmax_pool2d) of that input; `ShapeMismatch` if its result has
+    /// another shape.
+    fn max_pool2d_backward(
+        &self,
+        layout: &Layout,
+        positions: &Self,
+        positions_layout: &Layout,
+        op: Pool2d,
+        size: [usize; 2],
+    ) -> Result<Self> {
+        Self::apply(&Op::MaxPoolBackward(op.backward(size)), &[(self, layout), (positions, positions_layout)])
+    }
+
+    /// Returns the gradient of the input of [`max_pool3d`](Self::max_pool3d). Dtypes and class are
+    /// those of [`max_pool2d_backward`](Self::max_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`max_pool2d_backward`](Self::max_pool2d_backward).
+    fn max_pool3d_backward(
+        &self,
+        layout: &Layout,
+        positions: &Self,
+        positions_layout: &Layout,
+        op: Pool3d,
+        size: [usize; 3],
+    ) -> Result<Self> {
+        Self::apply(&Op::MaxPoolBackward(op.backward(size)), &[(self, layout), (positions, positions_layout)])
+    }
+
+    /// Returns the gradient of the input of [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d),
+    /// whose dimensions after the first two have these sizes. Dtypes and class are those of
+    /// [`avg_pool2d_backward`](Self::avg_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) of that input.
+    fn adaptive_avg_pool1d_backward(&self, layout: &Layout, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPoolBackward(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the gradient of the input of [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d),
+    /// whose dimensions after the first two have these sizes. Dtypes and class are those of
+    /// [`avg_pool2d_backward`](Self::avg_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) of that input.
+    fn adaptive_avg_pool2d_backward(&self, layout: &Layout, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPoolBackward(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the gradient of the input of [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d),
+    /// whose dimensions after the first two have these sizes. Dtypes and class are those of
+    /// [`avg_pool2d_backward`](Self::avg_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) of that input.
+    fn adaptive_avg_pool3d_backward(&self, layout: &Layout, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::AdaptiveAvgPoolBackward(AdaptivePool::new(size)), &[(self, layout)])
+    }
+
+    /// Returns the gradient of the input of [`adaptive_max_pool1d`](Self::adaptive_max_pool1d),
+    /// from the positions of [`adaptive_argmax_pool1d`](Self::adaptive_argmax_pool1d). Dtypes and
+    /// class are those of [`max_pool2d_backward`](Self::max_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) of that input; `ShapeMismatch` if the
+    /// positions have another shape than the gradient.
+    fn adaptive_max_pool1d_backward(
+        &self,
+        layout: &Layout,
+        positions: &Self,
+        positions_layout: &Layout,
+        size: [usize; 1],
+    ) -> Result<Self> {
+        let op = Op::AdaptiveMaxPoolBackward(AdaptivePool::new(size));
+        Self::apply(&op, &[(self, layout), (positions, positions_layout)])
+    }
+
+    /// Returns the gradient of the input of [`adaptive_max_pool2d`](Self::adaptive_max_pool2d),
+    /// from the positions of [`adaptive_argmax_pool2d`](Self::adaptive_argmax_pool2d). Dtypes and
+    /// class are those of [`max_pool2d_backward`](Self::max_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) of that input; `ShapeMismatch` if the
+    /// positions have another shape than the gradient.
+    fn adaptive_max_pool2d_backward(
+        &self,
+        layout: &Layout,
+        positions: &Self,
+        positions_layout: &Layout,
+        size: [usize; 2],
+    ) -> Result<Self> {
+        let op = Op::AdaptiveMaxPoolBackward(AdaptivePool::new(size));
+        Self::apply(&op, &[(self, layout), (positions, positions_layout)])
+    }
+
+    /// Returns the gradient of the input of [`adaptive_max_pool3d`](Self::adaptive_max_pool3d),
+    /// from the positions of [`adaptive_argmax_pool3d`](Self::adaptive_argmax_pool3d). Dtypes and
+    /// class are those of [`max_pool2d_backward`](Self::max_pool2d_backward).
+    ///
+    /// # Errors
+    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) of that input; `ShapeMismatch` if the
+    /// positions have another shape than the gradient.
+    fn adaptive_max_pool3d_backward(
+        &self,
+        layout: &Layout,
+        positions: &Self,
+        positions_layout: &Layout,
+        size: [usize; 3],
+    ) -> Result<Self> {
+        let op = Op::AdaptiveMaxPoolBackward(AdaptivePool::new(size));
+        Self::apply(&op, &[(self, layout), (positions, positions_layout)])
     }
 
     /// Upsamples to the nearest neighbour along the last dimension; see [`UpsampleNearest1d`].

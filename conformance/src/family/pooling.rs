@@ -1,11 +1,12 @@
 //! Pooling: windows that overlap, leave gaps or cover everything, with every extreme of the
-//! padding, with dilation, and with a last window that reaches beyond the padding.
+//! padding, with dilation, and with a last window that reaches beyond the padding; and windows that
+//! share a dimension between them, more of them than it has elements too.
 
 use super::{Family, Named, layouts, of_positions};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, values};
-use isobit_hal::{DType, Op, Pool1d, Pool2d, Pool3d};
+use isobit_hal::{AdaptivePool, DType, LpPool, Op, Pool1d, Pool2d, Pool3d, PoolBackward};
 
 pub(super) struct PoolFamily;
 
@@ -33,17 +34,60 @@ macro_rules! pool {
     }};
 }
 
+/// Returns windows of as many dimensions as an operation has.
+fn adaptive(like: &AdaptivePool, params: &Params) -> AdaptivePool {
+    match like.rank() {
+        1 => AdaptivePool::new(params.sizes("size").unwrap_or([2; 1])),
+        2 => AdaptivePool::new(params.sizes("size").unwrap_or([2; 2])),
+        _ => AdaptivePool::new(params.sizes("size").unwrap_or([2; 3])),
+    }
+}
+
+/// Returns norms of as many dimensions as an operation has.
+fn norm(like: &LpPool, params: &Params) -> LpPool {
+    let p = params.numbers("p").first().copied().unwrap_or(2.0);
+    match like.rank() {
+        1 => pool!(Pool1d, params).lp(p),
+        2 => pool!(Pool2d, params).lp(p),
+        _ => pool!(Pool3d, params).lp(p),
+    }
+}
+
+/// Returns the way back of as many dimensions as an operation has.
+fn backward(like: &PoolBackward, params: &Params) -> PoolBackward {
+    match like.rank() {
+        1 => pool!(Pool1d, params).backward(params.sizes("size").unwrap_or([2; 1])),
+        2 => pool!(Pool2d, params).backward(params.sizes("size").unwrap_or([2; 2])),
+        _ => pool!(Pool3d, params).backward(params.sizes("size").unwrap_or([2; 3])),
+    }
+}
+
+/// Whether the operation is a way back, which takes the gradient of a pool's result.
+fn is_backward(op: &Op) -> bool {
+    matches!(op, Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_)) || takes_positions(op)
+}
+
+fn takes_positions(op: &Op) -> bool {
+    matches!(op, Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_))
+}
+
+/// Returns the shape of a pool's result over an input.
+fn pooled_shape(op: &Op, params: &Params, input: &[usize]) -> Vec<usize> {
+    let forward = match op.pool_rank() {
+        Some(1) => Op::AvgPool1d(pool!(Pool1d, params)),
+        Some(2) => Op::AvgPool2d(pool!(Pool2d, params)),
+        _ => Op::AvgPool3d(pool!(Pool3d, params)),
+    };
+    let result = forward.result_shape(&[&input.into()]).expect("the windows fit the input");
+    result.expect("the input determines the shape").dims().to_vec()
+}
+
 fn is_average(op: &Op) -> bool {
-    matches!(op, Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_))
+    matches!(op, Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) | Op::AdaptiveAvgPool(_))
 }
 
 fn is_positions(op: &Op) -> bool {
-    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_))
-}
-
-/// Returns how many dimensions an operation's windows have.
-fn spatial(op: &Op) -> usize {
-    op.pool_windows().expect("every operation of the family has windows").1
+    matches!(op, Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) | Op::AdaptiveArgMaxPool(_))
 }
 
 impl Family for PoolFamily {
@@ -57,29 +101,55 @@ impl Family for PoolFamily {
             Op::MaxPool3d(_) => Op::MaxPool3d(pool!(Pool3d, params)),
             Op::ArgMaxPool1d(_) => Op::ArgMaxPool1d(pool!(Pool1d, params)),
             Op::ArgMaxPool2d(_) => Op::ArgMaxPool2d(pool!(Pool2d, params)),
-            _ => Op::ArgMaxPool3d(pool!(Pool3d, params)),
+            Op::ArgMaxPool3d(_) => Op::ArgMaxPool3d(pool!(Pool3d, params)),
+            Op::LpPool(like) => Op::LpPool(norm(like, params)),
+            Op::AdaptiveAvgPool(like) => Op::AdaptiveAvgPool(adaptive(like, params)),
+            Op::AdaptiveMaxPool(like) => Op::AdaptiveMaxPool(adaptive(like, params)),
+            Op::AdaptiveArgMaxPool(like) => Op::AdaptiveArgMaxPool(adaptive(like, params)),
+            Op::AvgPoolBackward(like) => Op::AvgPoolBackward(backward(like, params)),
+            Op::MaxPoolBackward(like) => Op::MaxPoolBackward(backward(like, params)),
+            Op::AdaptiveAvgPoolBackward(like) => Op::AdaptiveAvgPoolBackward(adaptive(like, params)),
+            Op::AdaptiveMaxPoolBackward(like) => Op::AdaptiveMaxPoolBackward(adaptive(like, params)),
+            other => unreachable!("{other} is another family's"),
         }
     }
 
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        if is_positions(op) { of_positions() } else { DType::ALL.iter().map(|&d| vec![d, d]).collect() }
+        match op {
+            _ if is_positions(op) => of_positions(),
+            _ if takes_positions(op) => {
+                let both = |&d: &DType| [DType::U32, DType::I64].map(|places| vec![d, places, d]);
+                DType::ALL.iter().flat_map(both).collect()
+            }
+            _ => DType::ALL.iter().map(|&d| vec![d, d]).collect(),
+        }
     }
 
     fn distinctive(&self, op: &Op) -> &'static [usize] {
-        if is_positions(op) { &[0, 1] } else { &[0] }
+        if is_positions(op) || takes_positions(op) { &[0, 1] } else { &[0] }
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let spatial = spatial(cell.operation.op());
+        let op = cell.operation.op();
+        let spatial = op.pool_rank().expect("every operation of the family has windows");
+        // Any position in a small plane is likely to be one of its window's.
+        let sizes = if takes_positions(op) { 3 } else { spatial };
         let mut shape = planes(draw);
+        if op.pool_windows().is_none() {
+            let (from, windows): (Vec<_>, Vec<_>) = (0..spatial).map(|_| shared(draw, sizes, index)).unzip();
+            if is_backward(op) {
+                shape.extend(windows.iter().map(|&windows| windows.max(1)));
+                return pooled(draw, cell, plan, shape, Named::default().with_sizes("size", &from));
+            }
+            shape.extend(from);
+            return pooled(draw, cell, plan, shape, Named::default().with_sizes("size", &windows));
+        }
         // The first cases of two dimensions, which digests are kept of, are older than dilation.
-        let is_general = index % 2 == 1 && (spatial != 2 || index >= 8);
+        let is_old = matches!(op, Op::AvgPool2d(_) | Op::MaxPool2d(_) | Op::ArgMaxPool2d(_));
+        let is_general = index % 2 == 1 && (!is_old || index >= 8);
         let windows: Vec<Windows> = (0..spatial)
             .map(|_| {
-                let size: usize = match spatial {
-                    3 => draw.one_of(&[1, 2, 3, 4, 5, 6, 7]),
-                    _ => draw.one_of(&[1, 2, 3, 5, 8, 14, 16, 17, 31, 33, 56, 64, 65, 127]),
-                };
+                let size = size(draw, sizes);
                 if is_general { general(draw, size) } else { plain(draw, size) }
             })
             .collect();
@@ -103,11 +173,27 @@ impl Family for PoolFamily {
                 .with_sizes("padding_after", &each(|w| w.padding_after))
                 .with_sizes("ceil_mode", &[usize::from(draw.chance(50))]);
         }
+        if is_backward(op) {
+            let size = shape.split_off(2);
+            shape = pooled_shape(op, &Params::Named(named.clone()), &[&shape[..], &size].concat());
+            named = named.with_sizes("size", &size);
+        }
+        if matches!(op, Op::LpPool(_)) {
+            named = named.with("p", &[draw.one_of(&[1.0, 2.0, 3.0, 0.5, 2.5, 1e-3, 17.0, 3e5])]);
+        }
         pooled(draw, cell, plan, shape, named)
     }
 
-    fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
-        let dist = if is_average(op) {
+    fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
+        if input == 1 {
+            let size = match op {
+                Op::MaxPoolBackward(p) => p.size().iter().product::<usize>(),
+                Op::AdaptiveMaxPoolBackward(p) => p.size().iter().product(),
+                other => unreachable!("{other} has one input"),
+            };
+            return Some(values::of(draw, Dist::Ids { below: size as u32, wild: true }));
+        }
+        let dist = if is_average(op) || is_backward(op) || (matches!(op, Op::LpPool(_)) && draw.chance(70)) {
             values::accumulated(draw)
         } else if is_positions(op) && draw.chance(60) {
             // Equal elements, and several NaNs in a window.
@@ -116,6 +202,26 @@ impl Family for PoolFamily {
             values::general(draw)
         };
         Some(values::of(draw, dist))
+    }
+}
+
+/// Draws the size of one of so many dimensions.
+fn size(draw: &mut Draw, dimensions: usize) -> usize {
+    match dimensions {
+        3 => draw.one_of(&[1, 2, 3, 4, 5, 6, 7]),
+        _ => draw.one_of(&[1, 2, 3, 5, 8, 14, 16, 17, 31, 33, 56, 64, 65, 127]),
+    }
+}
+
+/// Draws the size of a dimension and how many windows share it: of every fourth case as many as
+/// give windows of one size, two in every other of these.
+fn shared(draw: &mut Draw, sizes: usize, index: u64) -> (usize, usize) {
+    let (from, windows) = (size(draw, sizes), draw.one_of(&[1, 1, 2, 3, 5, 7]));
+    match index % 8 {
+        2 => (2 * from, from),
+        6 => (windows * draw.pick(1..4usize), windows),
+        _ if draw.chance(1) => (from, 0),
+        _ => (from, draw.one_of(&[windows, from, from.div_ceil(2), from - from / 3, from + 2])),
     }
 }
 
@@ -159,21 +265,21 @@ pub(super) fn planes(draw: &mut Draw) -> Vec<usize> {
 pub(super) fn pooled(draw: &mut Draw, cell: &Cell, plan: &Plan, shape: Vec<usize>, named: Named) -> Drawn {
     let params = Params::Named(named);
     let result = cell.operation.operand_dims(&cell.operation.with_params(&cell.dtypes, &params), &shape, 1);
-    let layouts = layouts(draw, plan, std::slice::from_ref(&shape), &result);
+    let layouts = layouts(draw, plan, &vec![shape.clone(); cell.operation.inputs()], &result);
     (shape, Some(params), layouts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobit_hal::Family;
     use std::collections::BTreeMap;
 
     #[test]
     fn cells_meet_dilation_and_sides_and_operations_windows_beyond_the_padding() {
         // All dtypes of an operation have one code for windows.
         let mut all_beyond = BTreeMap::<_, usize>::new();
-        for cell in Cell::all().iter().filter(|c| c.operation.op().family() == Family::Pooling) {
+        let of_windows = |op: &Op| op.pool_windows().is_some() && !is_backward(op);
+        for cell in Cell::all().iter().filter(|c| of_windows(c.operation.op())) {
             let cases: Vec<_> = crate::generate::full(cell).collect();
             for case in &cases {
                 assert!(cell.operation.is_well_formed(&cell.dtypes, case), "{cell}: {case:?}");

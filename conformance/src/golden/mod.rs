@@ -20,6 +20,7 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/sort.json.gz"),
     include_bytes!("../../golden/random.json.gz"),
     include_bytes!("../../golden/shape.json.gz"),
+    include_bytes!("../../golden/pooling.json.gz"),
     include_bytes!("../../golden/index_map.json.gz"),
     include_bytes!("../../golden/indexing.json.gz"),
     include_bytes!("../../golden/compact.json.gz"),

@@ -3,8 +3,8 @@
 
 use super::{
     CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compact, compare, conv, copy, fill,
-    grid_sample, index_map, indexing, matmul, matmul_integer, norm, packed, pooling, quantized, random, reduce, resize,
-    rope, scan, select, sort, triangle, unary, upsample,
+    grid_sample, index_map, indexing, matmul, matmul_integer, norm, packed, pool_backward, pooling, quantized, random,
+    reduce, resize, rope, scan, select, sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -102,6 +102,14 @@ impl BackendStorage for CpuStorage {
             Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => pooling::maxima(op, stored(0), dst, dl),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => {
                 pooling::positions(op, stored(0), dst, dl)
+            }
+            Op::LpPool(p) => pooling::norms(op, p.p(), stored(0), dst, dl),
+            Op::AdaptiveAvgPool(_) => pooling::averages(op, stored(0), dst, dl),
+            Op::AdaptiveMaxPool(_) => pooling::maxima(op, stored(0), dst, dl),
+            Op::AdaptiveArgMaxPool(_) => pooling::positions(op, stored(0), dst, dl),
+            Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_) => pool_backward::averages(op, stored(0), dst, dl),
+            Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => {
+                pool_backward::maxima(op, stored(0), stored(1), dst, dl)
             }
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) => upsample::nearest(op, stored(0), dst, dl),
             Op::UpsampleBilinear2d(op) => upsample::bilinear(op, stored(0), dst, dl),

@@ -35,6 +35,7 @@ mod neighbourhood;
 mod norm;
 mod packed;
 mod planes;
+mod pool_backward;
 mod pooling;
 mod quantized;
 mod random;

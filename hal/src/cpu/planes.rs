@@ -105,8 +105,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync, D: bytemuck::Pod + Send + Sync> Planes<
     }
 
     fn row(&self, number: usize) -> Row<'_, T, D> {
-        let (mut plane, y) = (number / self.dst_plane.rows, number % self.dst_plane.rows);
-        let mut offsets = [0; 2];
+        let (number, y) = (number / self.dst_plane.rows, number % self.dst_plane.rows);
+        let (mut plane, mut offsets) = (number, [0; 2]);
         for (d, &size) in self.outer.iter().enumerate().rev() {
             let i = plane % size;
             plane /= size;
@@ -114,7 +114,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync, D: bytemuck::Pod + Send + Sync> Planes<
                 *offset += i * strides[d];
             }
         }
-        Row { planes: self, y, src: offsets[0], dst: offsets[1] + self.dst_plane.row_offset(y) }
+        Row { planes: self, plane: number, y, src: offsets[0], dst: offsets[1] + self.dst_plane.row_offset(y) }
     }
 }
 
@@ -124,6 +124,8 @@ type Group<'g, 'p, T, D> = dyn Iterator<Item = Row<'p, T, D>> + 'g;
 /// A row of the destination. No other row shares its elements.
 pub(super) struct Row<'p, T, D = T> {
     planes: &'p Planes<'p, T, D>,
+    /// Number of the plane.
+    pub plane: usize,
     /// Index of the row in the plane.
     pub y: usize,
     src: usize,

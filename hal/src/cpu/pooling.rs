@@ -4,18 +4,26 @@
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
 use super::element::Element;
+use super::math_dispatch::Recipes;
 use super::planes::{Planes, Widened};
 use super::vector::{Kernel, vectorised};
 use super::walk::dispatch_float;
 use crate::{DType, Layout, Op, Pool3d};
 
-type Input<'a> = (&'a CpuStorage, &'a Layout);
+pub(super) type Input<'a> = (&'a CpuStorage, &'a Layout);
 
 /// Windows over three dimensions of an input. Dimensions that an operation lacks have size 1.
 #[derive(Clone, Copy)]
-struct Windows {
-    pool: Pool3d,
+pub(super) struct Windows {
+    form: Form,
     size: [usize; 3],
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Equal(Pool3d),
+    /// So many windows share each dimension.
+    Adaptive([usize; 3]),
 }
 
 /// The elements of a window that lie in the input, along one dimension.
@@ -23,43 +31,102 @@ struct Windows {
 struct Covered {
     /// Position of the first.
     at: usize,
+    /// Positions from one to the next.
+    step: usize,
     count: usize,
 }
 
 impl Windows {
-    fn new(op: &Op, src: &Layout) -> Self {
-        let (pool, spatial) = op.pool_windows().expect("the operation is a pool");
-        let mut size = [1; 3];
-        size[3 - spatial..].copy_from_slice(&src.dims()[2..]);
-        Self { pool, size }
-    }
-
-    /// Returns how many elements of a window, counted from its first, lie before a position that is
-    /// counted from the padding.
-    fn before(&self, d: usize, index: usize, end: usize) -> usize {
-        (end - index * self.pool.stride[d]).div_ceil(self.pool.dilation[d]).min(self.pool.kernel[d])
+    /// Returns the windows of a pool from a tensor of dimensions `from` to one of dimensions `to`.
+    pub fn new(op: &Op, from: &[usize], to: &[usize]) -> Self {
+        let over_three = |dims: &[usize]| {
+            let mut all = [1; 3];
+            all[5 - dims.len()..].copy_from_slice(&dims[2..]);
+            all
+        };
+        let form = op.pool_windows().map_or(Form::Adaptive(over_three(to)), |(pool, _)| Form::Equal(pool));
+        Self { form, size: over_three(from) }
     }
 
     fn covered(&self, d: usize, index: usize) -> Covered {
-        let (padding, dilation) = (self.pool.padding_before[d], self.pool.dilation[d]);
-        let start = index * self.pool.stride[d];
-        let first = padding.saturating_sub(start).div_ceil(dilation);
-        let count = self.before(d, index, self.size[d] + padding) - first;
-        Covered { at: start + first * dilation - padding, count }
+        let size = self.size[d];
+        match self.form {
+            Form::Equal(pool) => {
+                let (padding, dilation) = (pool.padding_before[d], pool.dilation[d]);
+                let start = index * pool.stride[d];
+                let first = padding.saturating_sub(start).div_ceil(dilation);
+                let count = taps_before(&pool, d, index, size + padding) - first;
+                Covered { at: start + first * dilation - padding, step: dilation, count }
+            }
+            Form::Adaptive(windows) => {
+                let at = index * size / windows[d];
+                Covered { at, step: 1, count: ((index + 1) * size).div_ceil(windows[d]) - at }
+            }
+        }
     }
 
     /// Returns the positions of a window in the input along one dimension.
-    fn positions(&self, d: usize, index: usize) -> impl Iterator<Item = usize> + use<> {
-        let (covered, dilation) = (self.covered(d, index), self.pool.dilation[d]);
-        (0..covered.count).map(move |i| covered.at + i * dilation)
+    pub fn positions(&self, d: usize, index: usize) -> impl Iterator<Item = usize> + use<> {
+        let covered = self.covered(d, index);
+        (0..covered.count).map(move |i| covered.at + i * covered.step)
+    }
+
+    /// Whether a window has the element at a position along one dimension.
+    pub fn has(&self, d: usize, index: usize, position: usize) -> bool {
+        let covered = self.covered(d, index);
+        let from_first = position.checked_sub(covered.at);
+        from_first.is_some_and(|away| away.is_multiple_of(covered.step) && away / covered.step < covered.count)
     }
 
     /// Returns the number of elements along one dimension by which an average divides.
-    fn counted(&self, d: usize, index: usize) -> usize {
-        if !self.pool.count_include_pad {
-            return self.covered(d, index).count;
+    pub fn counted(&self, d: usize, index: usize) -> usize {
+        match self.form {
+            Form::Equal(pool) if pool.count_include_pad => {
+                taps_before(&pool, d, index, pool.padding_before[d] + self.size[d] + pool.padding_after[d])
+            }
+            _ => self.covered(d, index).count,
         }
-        self.before(d, index, self.pool.padding_before[d] + self.size[d] + self.pool.padding_after[d])
+    }
+}
+
+/// Returns how many elements of a window, counted from its first, lie before a position that is
+/// counted from the padding.
+fn taps_before(pool: &Pool3d, d: usize, index: usize, end: usize) -> usize {
+    (end - index * pool.stride[d]).div_ceil(pool.dilation[d]).min(pool.kernel[d])
+}
+
+/// Joins the values of a row of the input to the row of windows above it: those of each window in
+/// ascending order. `at` is the position of the first value.
+fn join_row<A: Copy, C: Copy>(
+    windows: &Windows,
+    results: &mut [A],
+    values: &[C],
+    at: usize,
+    join: impl Fn(A, C, usize) -> A + Copy,
+) {
+    let Form::Equal(pool) = windows.form else {
+        for (window, result) in results.iter_mut().enumerate() {
+            for column in windows.positions(2, window) {
+                *result = join(*result, values[column], at + column);
+            }
+        }
+        return;
+    };
+    let (stride, dilation, padding) = (pool.stride[2], pool.dilation[2], pool.padding_before[2]);
+    // The columns of windows that lie in the input for at least one window: a window may be much
+    // wider than the input.
+    let first_column = padding.saturating_sub(results.len().saturating_sub(1) * stride).div_ceil(dilation);
+    let in_window = first_column..(values.len() + padding).div_ceil(dilation).min(pool.kernel[2]);
+    for offset in in_window.map(|j| j * dilation) {
+        // The windows that have this column in the input start with the first one beyond the
+        // padding.
+        let first = padding.saturating_sub(offset).div_ceil(stride);
+        let column = first * stride + offset;
+        if first < results.len() && column < values.len() + padding {
+            let column = column - padding;
+            let (results, values) = (&mut results[first..], &values[column..]);
+            vectorised(JoinColumn { results, values, at: at + column, stride, join });
+        }
     }
 }
 
@@ -99,12 +166,6 @@ fn pool<T: Element, A: Copy + Send + Sync, D: bytemuck::Pod + Send + Sync>(
 ) {
     let planes = Planes::<T, D>::new(src, dst, dst_layout, src.1.dims().len() - 2);
     let (from, to) = (planes.source(), planes.target());
-    let pool = windows.pool;
-    let (stride, dilation, padding) = (pool.stride[2], pool.dilation[2], pool.padding_before[2]);
-    // The columns of windows that lie in the input for at least one window: a window may be much
-    // wider than the input.
-    let first_column = padding.saturating_sub(to.columns.saturating_sub(1) * stride).div_ceil(dilation);
-    let in_window = first_column..(from.columns + padding).div_ceil(dilation).min(pool.kernel[2]);
     planes.run(&|rows| {
         let (mut widened, mut joined) = (Widened::<T>::new(from.columns), vec![start; to.columns]);
         let mut results = vec![D::zeroed(); to.columns];
@@ -115,18 +176,7 @@ fn pool<T: Element, A: Copy + Send + Sync, D: bytemuck::Pod + Send + Sync>(
             for z in windows.positions(0, window[0]) {
                 for y in windows.positions(1, window[1]) {
                     let y = z * windows.size[1] + y;
-                    let values = widened.load(&row, y);
-                    for offset in in_window.clone().map(|j| j * dilation) {
-                        // The windows that have this column in the input start with the first one
-                        // beyond the padding.
-                        let first = padding.saturating_sub(offset).div_ceil(stride);
-                        let column = first * stride + offset;
-                        if first < to.columns && column < from.columns + padding {
-                            let (at, values) = (column - padding, &values[column - padding..]);
-                            let (joined, at) = (&mut joined[first..], y * from.columns + at);
-                            vectorised(JoinColumn { results: joined, values, at, stride, join });
-                        }
-                    }
+                    join_row(&windows, &mut joined, widened.load(&row, y), y * from.columns, join);
                 }
             }
             finish(&mut joined, window, &mut results);
@@ -136,7 +186,7 @@ fn pool<T: Element, A: Copy + Send + Sync, D: bytemuck::Pod + Send + Sync>(
 }
 
 pub(super) fn averages(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    let windows = Windows::new(op, src.1);
+    let windows = Windows::new(op, src.1.dims(), dst_layout.dims());
     dispatch_float!(dst.dtype(), T => {
         type C = <T as Element>::Compute;
         let divide = |sums: &mut [C], [z, y]: [usize; 2], results: &mut [T]| {
@@ -150,8 +200,35 @@ pub(super) fn averages(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout
     });
 }
 
+/// Norms of order `p`, with a recipe of their own for orders 1 and 2.
+pub(super) fn norms(op: &Op, p: f64, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
+    let windows = Windows::new(op, src.1.dims(), dst_layout.dims());
+    dispatch_float!(dst.dtype(), T => {
+        type C = <T as Element>::Compute;
+        let to = (dst, dst_layout);
+        let round = |norms: &mut [C], _: [usize; 2], results: &mut [T]| T::round_all(norms, results);
+        if p == 1.0 {
+            return pool::<T, C, T>(windows, src, to, C::ZERO, |sum, x, _| sum.add(x.abs()), round);
+        }
+        if p == 2.0 {
+            let root = |sums: &mut [C], _: [usize; 2], results: &mut [T]| {
+                sums.iter_mut().for_each(|sum| *sum = FloatCompute::sqrt(*sum));
+                T::round_all(sums, results);
+            };
+            return pool::<T, C, T>(windows, src, to, C::ZERO, |sum, x, _| FloatCompute::fma(x, x, sum), root);
+        }
+        let p = C::from_parameter(p);
+        let root = |sums: &mut [C], _: [usize; 2], results: &mut [T]| {
+            sums.iter_mut().for_each(|sum| *sum = <C as Recipes>::pow(*sum, C::ONE.div(p)));
+            T::round_all(sums, results);
+        };
+        let join = |sum: C, x: C, _| Compute::add(sum, <C as Recipes>::pow(x.abs(), p));
+        pool::<T, C, T>(windows, src, to, C::ZERO, join, root);
+    });
+}
+
 pub(super) fn maxima(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    let windows = Windows::new(op, src.1);
+    let windows = Windows::new(op, src.1.dims(), dst_layout.dims());
     dispatch_dtype!(dst.dtype(), T => {
         type C = <T as Element>::Compute;
         let round = |maxima: &mut [C], _: [usize; 2], results: &mut [T]| T::round_all(maxima, results);
@@ -163,7 +240,7 @@ pub(super) fn maxima(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout: 
 type Found<C> = Option<(C, u32)>;
 
 pub(super) fn positions(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    let windows = Windows::new(op, src.1);
+    let windows = Windows::new(op, src.1.dims(), dst_layout.dims());
     dispatch_dtype!(src.0.dtype(), T => {
         type C = <T as Element>::Compute;
         let join = |found: Found<C>, x: C, at: usize| {

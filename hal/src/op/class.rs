@@ -160,7 +160,9 @@ impl Op {
             | Op::MaxPool3d(_)
             | Op::ArgMaxPool1d(_)
             | Op::ArgMaxPool2d(_)
-            | Op::ArgMaxPool3d(_) => Class::Exact,
+            | Op::ArgMaxPool3d(_)
+            | Op::AdaptiveMaxPool(_)
+            | Op::AdaptiveArgMaxPool(_) => Class::Exact,
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => match op {
                 BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => Class::Exact,
@@ -208,6 +210,12 @@ impl Op {
             | Op::AvgPool1d(_)
             | Op::AvgPool2d(_)
             | Op::AvgPool3d(_)
+            | Op::AdaptiveAvgPool(_)
+            | Op::LpPool(_)
+            | Op::AvgPoolBackward(_)
+            | Op::MaxPoolBackward(_)
+            | Op::AdaptiveAvgPoolBackward(_)
+            | Op::AdaptiveMaxPoolBackward(_)
             | Op::UpsampleBilinear2d(_)
             | Op::Resize(_)
             | Op::GridSample(_)

@@ -152,12 +152,14 @@ impl Op {
             | Op::Pad(_)
             | Op::Repeat(_) => any(2, ds),
             Op::Scan(_) | Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => combined(2, ds),
+            Op::AdaptiveMaxPool(_) => combined(2, ds),
             Op::Concat(p) => any(p.inputs.saturating_add(1), ds),
             Op::Unary(u) if u.is_int_only() => ints(2, ds),
             Op::Unary(u) if !u.is_float_only() => any(2, ds),
             Op::Powf(_) | Op::Elu(_) | Op::LeakyRelu(_) | Op::Celu(_) | Op::Unary(_) => floats(2, ds),
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => combined_floats(2, ds),
             Op::Resize(p) if p.mode == Interpolation::Nearest => any(2, ds),
+            Op::AdaptiveAvgPool(_) | Op::LpPool(_) => combined_floats(2, ds),
             Op::Softmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) | Op::Resize(_) => combined_floats(2, ds),
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
@@ -195,6 +197,13 @@ impl Op {
             Op::Reduce(r) if r.op.is_float_only() => combined_floats(2, ds),
             Op::Reduce(_) => combined(2, ds),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => combined_positions(ds),
+            Op::AdaptiveArgMaxPool(_) => combined_positions(ds),
+            Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_) => combined_floats(2, ds),
+            Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => {
+                let holds = matches!(ds, [gradient, DType::U32 | DType::I64, dst]
+                    if combined_floats(2, &[*gradient, *dst]).holds);
+                DtypeRule::new(3, "floats of one dtype other than f8e5m2, and positions of u32 or i64", holds)
+            }
             Op::ArgSort(_) | Op::ArgTopK(_) => positions(ds),
             Op::CountNonzero
             | Op::Nonzero { .. }

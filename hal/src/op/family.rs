@@ -5,7 +5,7 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
+    Activation, AdaptivePool, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, GridSample, Indexing, Interpolation,
     LeakyRelu, Matmul, MatmulInteger, Op, Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate,
     QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp,
@@ -183,7 +183,8 @@ impl Family {
             ],
             Family::Pooling => {
                 let (line, plane, volume) = (Pool1d::new([2]), Pool2d::new([2; 2]), Pool3d::new([2; 3]));
-                vec![
+                let adaptive = [AdaptivePool::new([2]), AdaptivePool::new([2; 2]), AdaptivePool::new([2; 3])];
+                let mut ops = vec![
                     Op::AvgPool1d(line),
                     Op::AvgPool2d(plane),
                     Op::AvgPool3d(volume),
@@ -193,7 +194,18 @@ impl Family {
                     Op::ArgMaxPool1d(line),
                     Op::ArgMaxPool2d(plane),
                     Op::ArgMaxPool3d(volume),
-                ]
+                ];
+                for of in [Op::AdaptiveAvgPool, Op::AdaptiveMaxPool, Op::AdaptiveArgMaxPool] {
+                    ops.extend(adaptive.map(of));
+                }
+                ops.extend([line.lp(2.0), plane.lp(2.0), volume.lp(2.0)].map(Op::LpPool));
+                for of in [Op::AvgPoolBackward, Op::MaxPoolBackward] {
+                    ops.extend([line.backward([2]), plane.backward([2; 2]), volume.backward([2; 3])].map(of));
+                }
+                for of in [Op::AdaptiveAvgPoolBackward, Op::AdaptiveMaxPoolBackward] {
+                    ops.extend(adaptive.map(of));
+                }
+                ops
             }
             Family::Upsample => vec![
                 Op::UpsampleNearest1d(UpsampleNearest1d::new([1])),
@@ -280,6 +292,10 @@ impl Op {
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => Family::Pooling,
             Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => Family::Pooling,
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Family::Pooling,
+            Op::AdaptiveAvgPool(_) | Op::AdaptiveMaxPool(_) | Op::AdaptiveArgMaxPool(_) => Family::Pooling,
+            Op::LpPool(_) => Family::Pooling,
+            Op::AvgPoolBackward(_) | Op::MaxPoolBackward(_) => Family::Pooling,
+            Op::AdaptiveAvgPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Resize(_) => Family::Resize,
             Op::GridSample(_) => Family::GridSample,

@@ -37,10 +37,20 @@ pub use random::{Bernoulli, Dropout, RandNormal, RandUniform};
 pub use resize::{Coordinates, NearestMode, Resize, ResizeAxis};
 pub use scan::Scan;
 pub use sort::{Sort, TopK};
-pub use window::{Pool1d, Pool2d, Pool3d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
+pub use window::{
+    AdaptivePool, LpPool, Pool1d, Pool2d, Pool3d, PoolBackward, UpsampleBilinear2d, UpsampleNearest1d,
+    UpsampleNearest2d,
+};
 
 use crate::{Numerics, Scalar};
 use std::fmt;
+
+/// The operation's name for one, two and three dimensions.
+macro_rules! for_ranks {
+    ($prefix:literal, $suffix:literal) => {
+        [concat!($prefix, "1", $suffix), concat!($prefix, "2", $suffix), concat!($prefix, "3", $suffix)]
+    };
+}
 
 /// The operation's name for each format, in the order of [`GgmlDType::ALL`].
 macro_rules! for_formats {
@@ -521,6 +531,29 @@ pub enum Op {
     /// The position of the maximum of each window in its volume, in row-major order; see
     /// [`ArgMaxPool2d`](Self::ArgMaxPool2d) and [`Pool3d`].
     ArgMaxPool3d(Pool3d),
+    /// The average of each window; see [`AdaptivePool`]. Floats. Dtypes: `[src, dst]`, equal.
+    AdaptiveAvgPool(AdaptivePool),
+    /// The maximum of each window; see [`AdaptivePool`]. All dtypes. Dtypes: `[src, dst]`, equal.
+    AdaptiveMaxPool(AdaptivePool),
+    /// The position of the maximum of each window, as [`ArgMaxPool2d`](Self::ArgMaxPool2d) has it;
+    /// see [`AdaptivePool`]. All dtypes. Dtypes: `[src, dst]`, dst u32 (that of the allocating
+    /// forms) or i64.
+    AdaptiveArgMaxPool(AdaptivePool),
+    /// The p-norm of each window; see [`LpPool`]. Floats. Dtypes: `[src, dst]`, equal.
+    LpPool(LpPool),
+    /// The gradient of an average pool's input, from that of its result; see [`PoolBackward`].
+    /// Floats. Dtypes: `[gradient, dst]`, equal.
+    AvgPoolBackward(PoolBackward),
+    /// The gradient of a maximum pool's input, from that of its result and the positions of the
+    /// maxima; see [`PoolBackward`]. Floats. Dtypes: `[gradient, positions, dst]`, positions u32 or
+    /// i64, the others equal.
+    MaxPoolBackward(PoolBackward),
+    /// As [`AvgPoolBackward`](Self::AvgPoolBackward), of an adaptive pool; the parameter has the
+    /// sizes of the pool's input.
+    AdaptiveAvgPoolBackward(AdaptivePool),
+    /// As [`MaxPoolBackward`](Self::MaxPoolBackward), of an adaptive pool; the parameter has the
+    /// sizes of the pool's input.
+    AdaptiveMaxPoolBackward(AdaptivePool),
     /// See [`UpsampleNearest1d`]. All dtypes. Dtypes: `[src, dst]`, equal.
     UpsampleNearest1d(UpsampleNearest1d),
     /// See [`UpsampleNearest2d`]. All dtypes. Dtypes: `[src, dst]`, equal.
@@ -684,6 +717,14 @@ impl Op {
             Op::ArgMaxPool1d(_) => "argmax_pool1d",
             Op::ArgMaxPool2d(_) => "argmax_pool2d",
             Op::ArgMaxPool3d(_) => "argmax_pool3d",
+            Op::AdaptiveAvgPool(p) => for_ranks!("adaptive_avg_pool", "d")[p.rank() - 1],
+            Op::AdaptiveMaxPool(p) => for_ranks!("adaptive_max_pool", "d")[p.rank() - 1],
+            Op::AdaptiveArgMaxPool(p) => for_ranks!("adaptive_argmax_pool", "d")[p.rank() - 1],
+            Op::LpPool(p) => for_ranks!("lp_pool", "d")[p.rank() - 1],
+            Op::AvgPoolBackward(p) => for_ranks!("avg_pool", "d_backward")[p.rank() - 1],
+            Op::MaxPoolBackward(p) => for_ranks!("max_pool", "d_backward")[p.rank() - 1],
+            Op::AdaptiveAvgPoolBackward(p) => for_ranks!("adaptive_avg_pool", "d_backward")[p.rank() - 1],
+            Op::AdaptiveMaxPoolBackward(p) => for_ranks!("adaptive_max_pool", "d_backward")[p.rank() - 1],
             Op::UpsampleNearest1d(_) => "upsample_nearest1d",
             Op::UpsampleNearest2d(_) => "upsample_nearest2d",
             Op::UpsampleBilinear2d(_) => "upsample_bilinear2d",
@@ -744,8 +785,8 @@ impl Op {
         self
     }
 
-    /// Returns the windows of a pool, over three dimensions, and how many of them it has; `None`
-    /// for other operations.
+    /// Returns the windows of a pool (also on the way back) that is not adaptive, over three
+    /// dimensions, and how many of them it has; `None` for other operations.
     ///
     /// ```rust
     /// # use isobit_hal::{Op, Pool1d, Pool3d};
@@ -757,7 +798,21 @@ impl Op {
             Op::AvgPool1d(p) | Op::MaxPool1d(p) | Op::ArgMaxPool1d(p) => Some((p.over_three(), 1)),
             Op::AvgPool2d(p) | Op::MaxPool2d(p) | Op::ArgMaxPool2d(p) => Some((p.over_three(), 2)),
             Op::AvgPool3d(p) | Op::MaxPool3d(p) | Op::ArgMaxPool3d(p) => Some((*p, 3)),
+            Op::LpPool(p) => Some((p.over_three(), p.rank())),
+            Op::AvgPoolBackward(p) | Op::MaxPoolBackward(p) => Some((p.over_three(), p.rank())),
             _ => None,
+        }
+    }
+
+    /// Returns how many dimensions the windows of a pool have; `None` for other operations.
+    pub const fn pool_rank(&self) -> Option<usize> {
+        match self {
+            Op::AdaptiveAvgPool(p) | Op::AdaptiveMaxPool(p) | Op::AdaptiveArgMaxPool(p) => Some(p.rank()),
+            Op::AdaptiveAvgPoolBackward(p) | Op::AdaptiveMaxPoolBackward(p) => Some(p.rank()),
+            _ => match self.pool_windows() {
+                Some((_, rank)) => Some(rank),
+                None => None,
+            },
         }
     }
 

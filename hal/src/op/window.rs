@@ -94,6 +94,17 @@ macro_rules! pool {
                 all.count_include_pad = self.count_include_pad;
                 all
             }
+
+            /// Returns a pool of the p-norms of these windows.
+            pub const fn lp(self, p: f64) -> LpPool {
+                LpPool { windows: self.over_three(), rank: $rank, p }
+            }
+
+            /// Returns the gradients of a pool with these windows over an input whose dimensions
+            /// after the first two have these sizes.
+            pub const fn backward(self, size: [usize; $rank]) -> PoolBackward {
+                PoolBackward { windows: self.over_three(), input: AdaptivePool::new(size) }
+            }
         }
     };
 }
@@ -143,6 +154,120 @@ pool! {
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
     Pool3d 3
+}
+
+/// Norms of order p of windows, `(|x|^p + |y|^p + ...)^(1/p)`; padding counts nothing. Made by
+/// [`Pool1d::lp`], [`Pool2d::lp`] and [`Pool3d::lp`]. As ONNX's `LpPool`, and PyTorch's `lp_pool2d`
+/// of elements that are not negative.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Pool1d};
+/// let x = CpuDevice.storage_from_slice(&[3.0f32, -4.0, 5.0, 12.0])?;
+/// let op = Op::LpPool(Pool1d::new([2]).lp(2.0));
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous((1, 1, 4)))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [5.0, 13.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LpPool {
+    windows: Pool3d,
+    rank: usize,
+    p: f64,
+}
+
+impl LpPool {
+    /// Returns the windows over three dimensions: those that are added come first.
+    pub const fn over_three(&self) -> Pool3d {
+        self.windows
+    }
+
+    /// Returns how many dimensions the windows have.
+    pub const fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Returns the order of the norm.
+    pub const fn p(&self) -> f64 {
+        self.p
+    }
+}
+
+/// Windows that share the last one to three dimensions of `[n, c, ...]` between them: of `size`
+/// windows along a dimension of `from` elements, window i goes from `i from / size`, rounded down,
+/// to `(i + 1) from / size`, rounded up. As PyTorch's `adaptive_avg_pool2d` and
+/// `adaptive_max_pool2d`.
+///
+/// ```rust
+/// # use isobit_hal::{AdaptivePool, BackendDevice, BackendStorage, CpuDevice, CpuStorage};
+/// # use isobit_hal::{Layout, Op};
+/// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0])?;
+/// let op = Op::AdaptiveAvgPool(AdaptivePool::new([2]));
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous((1, 1, 5)))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0]); // of the first three and of the last three
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdaptivePool {
+    size: [usize; 3],
+    rank: usize,
+}
+
+impl AdaptivePool {
+    /// Creates windows over as many dimensions as there are sizes, one to three.
+    pub const fn new<const N: usize>(size: [usize; N]) -> Self {
+        const { assert!(N >= 1 && N <= 3, "windows have one to three dimensions") };
+        let mut all = [1; 3];
+        let mut d = 0;
+        while d < N {
+            all[3 - N + d] = size[d];
+            d += 1;
+        }
+        Self { size: all, rank: N }
+    }
+
+    /// Returns the number of windows along each dimension.
+    pub fn size(&self) -> &[usize] {
+        &self.size[3 - self.rank..]
+    }
+
+    /// Returns how many dimensions the windows have.
+    pub const fn rank(&self) -> usize {
+        self.rank
+    }
+}
+
+/// The way back through a pool: the windows, and the sizes of the input that they were over. Made
+/// by [`Pool1d::backward`], [`Pool2d::backward`] and [`Pool3d::backward`].
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Pool1d};
+/// let gradient = CpuDevice.storage_from_slice(&[2.0f32, 4.0])?;
+/// let op = Op::AvgPoolBackward(Pool1d::new([2]).with_stride([1]).backward([3]));
+/// let y = CpuStorage::apply(&op, &[(&gradient, &Layout::contiguous((1, 1, 2)))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [1.0, 3.0, 2.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolBackward {
+    windows: Pool3d,
+    input: AdaptivePool,
+}
+
+impl PoolBackward {
+    /// Returns the windows over three dimensions: those that are added come first.
+    pub const fn over_three(&self) -> Pool3d {
+        self.windows
+    }
+
+    /// Returns the sizes of the pool's input.
+    pub fn size(&self) -> &[usize] {
+        self.input.size()
+    }
+
+    /// Returns how many dimensions the windows have.
+    pub const fn rank(&self) -> usize {
+        self.input.rank()
+    }
 }
 
 macro_rules! upsample {

@@ -77,6 +77,8 @@ fn some_dtypes_are_not_combined() {
                 Op::Cmp(_) | Op::Predicate(_) => *dtypes.last_mut().unwrap() = DType::U8,
                 Op::ArgSort(_) | Op::ArgTopK(_) => dtypes[1] = DType::U32,
                 Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => dtypes[1] = DType::U32,
+                Op::AdaptiveArgMaxPool(_) => dtypes[1] = DType::U32,
+                Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => dtypes[1] = DType::U32,
                 Op::MaskedSelect { .. } | Op::Compress { .. } => dtypes[1] = DType::U8,
                 _ if op.family() == Family::Compact => dtypes[1] = op.result_dtype(&[dtype]).unwrap(),
                 Op::GridSample(_) => dtypes[1] = DType::F32,

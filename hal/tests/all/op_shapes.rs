@@ -104,6 +104,27 @@ fn windows_have_pytorchs_shapes() {
     let huge = Pool2d::new([usize::MAX, 2]).with_padding([usize::MAX / 2, 1]);
     refused(Op::MaxPool2d(huge), &[&[1, 1, 1, 1]], ErrorKind::InvalidArgument, "larger");
     refused(Op::AvgPool2d(Pool2d::new([9, 1])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "larger");
+    let shared = AdaptivePool::new([3, 9]);
+    assert_eq!(shape(Op::AdaptiveAvgPool(shared), &[&[1, 2, 7, 5]]).unwrap(), [1, 2, 3, 9]);
+    refused(Op::AdaptiveMaxPool(shared), &[&[1, 2, 7]], ErrorKind::ShapeMismatch, "rank 4");
+    refused(Op::AdaptiveMaxPool(shared), &[&[1, 2, 0, 5]], ErrorKind::InvalidArgument, "not be empty");
+    let plane = Pool2d::new([2, 2]).with_ceil_mode(true);
+    assert_eq!(shape(Op::LpPool(plane.lp(3.0)), &[&[1, 2, 7, 5]]).unwrap(), [1, 2, 4, 3]);
+    for order in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e39, 1e-50] {
+        refused(Op::LpPool(plane.lp(order)), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "positive");
+    }
+    let back = Op::MaxPoolBackward(plane.backward([7, 5]));
+    assert_eq!(shape(back.clone(), &[&[1, 2, 4, 3], &[1, 2, 4, 3]]).unwrap(), [1, 2, 7, 5]);
+    refused(back.clone(), &[&[1, 2, 4, 3], &[1, 2, 3, 4]], ErrorKind::ShapeMismatch, "[1, 2, 4, 3]");
+    refused(back.clone(), &[&[1, 2, 4, 2], &[1, 2, 4, 2]], ErrorKind::ShapeMismatch, "[1, 2, 4, 3]");
+    refused(back, &[&[1, 2, 4], &[1, 2, 4]], ErrorKind::ShapeMismatch, "rank 4");
+    let wide = Op::MaxPoolBackward(Pool1d::new([1]).with_stride([1 << 33]).backward([1 << 32]));
+    refused(wide, &[&[1, 1, 1], &[1, 1, 1]], ErrorKind::InvalidArgument, "u32 index");
+    let back = Op::AdaptiveAvgPoolBackward(AdaptivePool::new([7, 5]));
+    assert_eq!(shape(back.clone(), &[&[1, 2, 3, 9]]).unwrap(), [1, 2, 7, 5]);
+    refused(back, &[&[1, 2, 0, 9]], ErrorKind::InvalidArgument, "has windows");
+    let many = Op::AdaptiveAvgPool(AdaptivePool::new([usize::MAX]));
+    refused(many, &[&[1, 2, 7]], ErrorKind::InvalidArgument, "too many");
     assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);
     let nothing = Op::UpsampleNearest2d(UpsampleNearest2d::new([2, 2]));
     refused(nothing, &[&[1, 2, 0, 3]], ErrorKind::InvalidArgument, "no elements to enlarge");

@@ -125,6 +125,9 @@ sizes! {
     /// below 2^31.
     ELEMENT_WALK = Size::adjusted("element_walk.units", 1 << 30, 256);
 
+    /// The number from which the way back through a pool divides in 64 bits.
+    POOL_WIDE = Size::adjusted("pooling.wide", 1 << 31, 16);
+
     /// The maximum number of units of work in one launch of an elementwise walk. It keeps index
     /// arithmetic in 32 bits.
     ELEMENTWISE = Size::adjusted("elementwise.units", (1 << 31) - 1, 512);

@@ -16,7 +16,7 @@ pub(super) fn keys(op: &Op, dst: DType) -> Vec<Key> {
 fn words(op: &Op, dst: DType) -> usize {
     let is_position = match op {
         Op::Reduce(reduce) => reduce.op.is_arg(),
-        Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => true,
+        Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) | Op::AdaptiveArgMaxPool(_) => true,
         _ => matches!(op, Op::ArgSort(_) | Op::ArgTopK(_)),
     };
     if is_position && dst == DType::I64 { 2 } else { 1 }

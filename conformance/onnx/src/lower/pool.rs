@@ -4,8 +4,7 @@ use super::windows::{Windows, kernel_of, spatial};
 use super::{Rule, Table};
 use crate::graph::{Call, Outputs};
 use crate::stop::Stop;
-use crate::tensor::Tensor;
-use isobit::{DType, Indexing, Op, Pool1d, Pool2d, Pool3d, Powf, ReduceOp, UnaryOp};
+use isobit::{DType, Indexing, Op, Pool1d, Pool2d, Pool3d, ReduceOp};
 
 pub(super) const TABLE: Table = &[
     ("MaxPool", Rule::Code(max_pool)),
@@ -34,6 +33,10 @@ macro_rules! pool {
     }};
 }
 
+fn too_many(rank: usize) -> Stop {
+    Stop::Failed(format!("pooling over {rank} dimensions; the HAL has one to three"))
+}
+
 /// Returns the operation of as many dimensions as the windows have.
 macro_rules! pooling {
     ($windows:expr, $include:expr, $one:ident $two:ident $three:ident) => {{
@@ -42,7 +45,7 @@ macro_rules! pooling {
             1 => Ok(Op::$one(pool!(Pool1d, w, $include))),
             2 => Ok(Op::$two(pool!(Pool2d, w, $include))),
             3 => Ok(Op::$three(pool!(Pool3d, w, $include))),
-            rank => Err(Stop::Failed(format!("pooling over {rank} dimensions; the HAL has one to three"))),
+            rank => Err(too_many(rank)),
         }
     }};
 }
@@ -90,16 +93,18 @@ fn average_pool(call: &Call<'_>) -> Outputs {
     Ok(vec![ops.apply(&pooling!(&windows, include, AvgPool1d AvgPool2d AvgPool3d)?, &[x])?])
 }
 
-/// The root of order p of the sum of |x|^p.
 fn lp_pool(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     let windows = Windows::of(call, spatial(x)?, kernel_of(call, &[])?)?;
-    let shape = [&x.dims()[..2], &windows.output].concat();
     let p = call.int("p").unwrap_or(2) as f64;
-    let power = |x: &Tensor, exponent| ops.apply(&Op::Powf(Powf::new(exponent)), &[x]);
-    let powers = power(&ops.unary(UnaryOp::Abs, x)?, p)?;
-    let sums = ops.reduce(ReduceOp::Sum, &windows.gather(ops, &powers, 0.0)?, &[2])?;
-    Ok(vec![ops.reshape(&power(&sums, 1.0 / p)?, &shape)?])
+    let w = &windows;
+    let norms = match w.kernel.len() {
+        1 => pool!(Pool1d, w, true).lp(p),
+        2 => pool!(Pool2d, w, true).lp(p),
+        3 => pool!(Pool3d, w, true).lp(p),
+        rank => return Err(too_many(rank)),
+    };
+    Ok(vec![ops.apply(&Op::LpPool(norms), &[x])?])
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::shape::size_of;
 use crate::graph::Call;
-use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
 
@@ -116,16 +115,6 @@ impl Windows {
             }
         }
         found
-    }
-
-    /// Gathers the windows of `[n, c, ..]` to `[n c, windows, taps]`, with a value for the padding.
-    pub(super) fn gather(&self, ops: &Ops, x: &Tensor, padding: f64) -> Lowered<Tensor> {
-        let input = spatial(x)?;
-        let (rows, size): (usize, usize) = (x.dims()[..2].iter().product(), input.iter().product());
-        // The element after the last is the padding.
-        let padded = ops.pad(&ops.reshape(x, &[rows, size])?, &[0, 0], &[0, 1], padding)?;
-        let positions: Vec<usize> = self.sources(input).into_iter().map(|at| at.unwrap_or(size)).collect();
-        ops.reshape(&ops.pick(&padded, 1, &positions)?, &[rows, positions.len() / self.taps(), self.taps()])
     }
 }
 

@@ -4,8 +4,8 @@ use super::Cases;
 use crate::huge::Sizes;
 use crate::huge::tiled::{Operand, Tiled, most};
 use isobit_hal::{
-    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, GridSample, Interpolation, Numerics, Op, Pool2d, Pool3d,
-    Resize, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    AdaptivePool, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, GridSample, Interpolation, Numerics, Op,
+    Pool2d, Pool3d, Resize, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 
 pub(super) fn cases(s: Sizes) -> Cases {
@@ -69,6 +69,24 @@ pub(super) fn cases(s: Sizes) -> Cases {
                 Op::MaxPool3d(Pool3d::new([2, 3, 2])),
                 vec![images(F16, &[3, 5, 4, 9, 14])],
                 images(F16, &[3, 5, 2, 3, 7]),
+                n,
+            ),
+        ),
+        (
+            "many images",
+            Tiled::new(
+                Op::AdaptiveMaxPool(AdaptivePool::new([9, 11])),
+                vec![images(I8, &[3, 5, 22, 26])],
+                images(I8, &[3, 5, 9, 11]),
+                n,
+            ),
+        ),
+        (
+            "many images",
+            Tiled::new(
+                Op::AvgPoolBackward(pool.backward([22, 26])),
+                vec![images(F16, &[3, 5, 11, 13])],
+                images(F16, &[3, 5, 22, 26]),
                 n,
             ),
         ),

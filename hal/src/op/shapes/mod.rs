@@ -17,7 +17,7 @@ use indexing::{gather, gather_nd, index_add, index_select, scatter, scatter_nd};
 pub(super) use product::batch_shape;
 use product::{matmul, matmul_integer};
 use quantized::{qmatmul, qmatmul_id};
-use windows::{conv, grid_sample, pool, resize, upsample, windows};
+use windows::{adaptive_pool, conv, grid_sample, pool, positions_fit, resize, upsample, windows};
 
 fn mismatch(message: String) -> Error {
     Error::new(ErrorKind::ShapeMismatch, message)
@@ -205,11 +205,27 @@ impl Op {
             (Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_), [src]) => pool(self, src)?,
             (Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_), [src]) => pool(self, src)?,
             (Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_), [src]) => {
-                let size = src.dims().iter().skip(2).fold(1, |all: usize, &size| all.saturating_mul(size));
-                if size > u32::MAX as usize {
-                    return Err(invalid(format!("{self} of {src}: a u32 index is at most {}", u32::MAX)));
+                positions_fit(self, src)?;
+                pool(self, src)?
+            }
+            (Op::LpPool(p), [src]) => {
+                // Also as f32, so that an order is one for every dtype.
+                let order = p.p() as f32;
+                if !(order > 0.0 && order.is_finite()) {
+                    return Err(invalid(format!("{self} of order {}: it must be a positive f32", p.p())));
                 }
                 pool(self, src)?
+            }
+            (Op::AdaptiveAvgPool(p) | Op::AdaptiveMaxPool(p), [src]) => adaptive_pool(self, p, src)?,
+            (Op::AdaptiveArgMaxPool(p), [src]) => {
+                positions_fit(self, src)?;
+                adaptive_pool(self, p, src)?
+            }
+            (Op::AvgPoolBackward(p) | Op::MaxPoolBackward(p), [gradient, positions @ ..]) => {
+                windows::backward(self, p.size(), gradient, positions)?
+            }
+            (Op::AdaptiveAvgPoolBackward(p) | Op::AdaptiveMaxPoolBackward(p), [gradient, positions @ ..]) => {
+                windows::backward(self, p.size(), gradient, positions)?
             }
             (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
@@ -251,6 +267,7 @@ impl Op {
             Op::Cmp(_) | Op::Predicate(_) | Op::Pack(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Some(DType::U32),
+            Op::AdaptiveArgMaxPool(_) => Some(DType::U32),
             Op::CountNonzero | Op::Nonzero { .. } => Some(DType::U32),
             Op::CountUnique | Op::UniqueInverse | Op::UniqueCounts { .. } | Op::UniqueFirst { .. } => Some(DType::U32),
             Op::MatmulInteger(_) => Some(DType::I32),

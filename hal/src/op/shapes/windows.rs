@@ -2,7 +2,7 @@
 //! upsampling, samples of images.
 
 use super::{invalid, mismatch, rank};
-use crate::op::{Coordinates, GridSample, Op, Resize};
+use crate::op::{AdaptivePool, Coordinates, GridSample, Op, Resize};
 use crate::{Dims, Result, Shape};
 
 /// The spatial parameters of a convolution of any rank.
@@ -128,6 +128,57 @@ pub(super) fn pool(op: &Op, src: &Shape) -> Result<Shape> {
         dims.push(more + usize::from(!is_beyond));
     }
     Ok(dims.into())
+}
+
+/// Checks that a u32 holds the position of every element in its plane.
+pub(super) fn positions_fit(op: &Op, src: &Shape) -> Result<()> {
+    let size = src.dims().iter().skip(2).fold(1, |all: usize, &size| all.saturating_mul(size));
+    if size > u32::MAX as usize {
+        return Err(invalid(format!("{op} of {src}: a u32 index is at most {}", u32::MAX)));
+    }
+    Ok(())
+}
+
+pub(super) fn adaptive_pool(op: &Op, p: &AdaptivePool, src: &Shape) -> Result<Shape> {
+    rank(op, "an input", src, p.rank() + 2)?;
+    adaptive_windows(op, p.size(), src)
+}
+
+/// Returns the shape of a pool with so many windows along the spatial dimensions of an input.
+fn adaptive_windows(op: &Op, size: &[usize], src: &Shape) -> Result<Shape> {
+    let mut dims: Dims = src.dims()[..2].into();
+    for (&from, &size) in src.dims()[2..].iter().zip(size) {
+        if from == 0 {
+            return Err(invalid(format!("{op} of {src}: the dimensions after the first two must not be empty")));
+        }
+        if from.checked_mul(size).is_none() {
+            return Err(invalid(format!("{op} of {src}: {size} windows of {from} elements are too many to count")));
+        }
+        dims.push(size);
+    }
+    Ok(dims.into())
+}
+
+/// Returns the shape of a pool's input, of these sizes, from that of its gradient.
+pub(super) fn backward(op: &Op, size: &[usize], gradient: &Shape, positions: &[&Shape]) -> Result<Shape> {
+    rank(op, "a gradient", gradient, size.len() + 2)?;
+    let (planes, windows) = gradient.dims().split_at(2);
+    let input: Shape = [planes, size].concat().into();
+    if windows.contains(&0) {
+        return Err(invalid(format!("{op} of a gradient {gradient}: a pool has windows")));
+    }
+    let pooled = if op.pool_windows().is_some() { pool(op, &input)? } else { adaptive_windows(op, windows, &input)? };
+    if pooled != *gradient || positions.iter().any(|&positions| positions != gradient) {
+        let given: Vec<String> = [&[gradient], positions].concat().iter().map(|shape| shape.to_string()).collect();
+        return Err(mismatch(format!(
+            "{op} to {input} takes operands of the shape {pooled}, not {}",
+            given.join(" and ")
+        )));
+    }
+    if !positions.is_empty() {
+        positions_fit(op, &input)?;
+    }
+    Ok(input)
 }
 
 pub(super) fn upsample(op: &Op, src: &Shape, size: &[usize], scale: &[Option<f64>]) -> Result<Shape> {

@@ -190,6 +190,120 @@ fn windows_have_the_positions_of_their_maxima() {
     assert!(error.to_string().contains("u32 index"), "{error}");
 }
 
+/// The elements of every window of an adaptive pool over `[c, d, h, w]`, as PyTorch's documentation
+/// has them, with their positions in the volume.
+fn sharing_windows<T: Copy>(x: &[T], [c, size @ ..]: [usize; 4], windows: [usize; 3]) -> Vec<Vec<(usize, T)>> {
+    let volume: usize = size.iter().product();
+    let along = |d: usize, i: usize| i * size[d] / windows[d]..((i + 1) * size[d]).div_ceil(windows[d]);
+    let mut all = Vec::new();
+    for plane in 0..c {
+        for number in 0..windows.iter().product() {
+            let (rest, column) = (number / windows[2], number % windows[2]);
+            let (slice, row) = (rest / windows[1], rest % windows[1]);
+            let mut elements = Vec::new();
+            for z in along(0, slice) {
+                for y in along(1, row) {
+                    elements.extend(along(2, column).map(|x| (z * size[1] + y) * size[2] + x));
+                }
+            }
+            all.push(elements.into_iter().map(|at| (at, x[plane * volume + at])).collect());
+        }
+    }
+    all
+}
+
+#[test]
+fn adaptive_windows_share_the_dimensions() {
+    let mut rng = Rng(94);
+    for (dims, size) in
+        [([2, 5, 4, 7], [2, 3, 3]), ([1, 4, 6, 8], [2, 3, 4]), ([3, 3, 2, 5], [5, 1, 7]), ([1, 2, 9, 31], [1, 1, 1])]
+    {
+        let x = rng.floats(dims.iter().product());
+        let [c, d, h, w] = dims;
+        let layout = Layout::contiguous([1, c, d, h, w]);
+        let windows = sharing_windows(&x, dims, size);
+        let mean = |v: &Vec<(usize, f32)>| v.iter().fold(0.0, |s, (_, x)| s + x) / v.len() as f32;
+        let means: Vec<f32> = windows.iter().map(mean).collect();
+        assert_same(&vec::<f32>(&storage(&x).adaptive_avg_pool3d(&layout, size).unwrap()), &means);
+        let best = |v: &Vec<(usize, f32)>| v.iter().copied().fold(v[0], |a, b| if b.1 > a.1 { b } else { a });
+        let (places, values): (Vec<u32>, Vec<f32>) = windows.iter().map(best).map(|(at, x)| (at as u32, x)).unzip();
+        assert_same(&vec::<f32>(&storage(&x).adaptive_max_pool3d(&layout, size).unwrap()), &values);
+        assert_eq!(vec::<u32>(&storage(&x).adaptive_argmax_pool3d(&layout, size).unwrap()), places);
+    }
+    let (x, l) = (storage(&[1.0f32, 2.0, 3.0, 4.0, 5.0]), Layout::contiguous([1, 1, 5]));
+    assert_eq!(vec::<f32>(&x.adaptive_avg_pool1d(&l, [3]).unwrap()), [1.5, 3.0, 4.5]);
+    assert_eq!(vec::<f32>(&x.adaptive_max_pool1d(&l, [3]).unwrap()), [2.0, 4.0, 5.0]);
+    assert_eq!(vec::<u32>(&x.adaptive_argmax_pool1d(&l, [3]).unwrap()), [1, 3, 4]);
+    assert!(x.adaptive_avg_pool1d(&l, [0]).unwrap().is_empty());
+}
+
+#[test]
+fn gradients_go_to_the_elements_of_their_windows() {
+    let mut rng = Rng(96);
+    for (dims, pool) in volumes() {
+        let x = rng.floats(dims.iter().product());
+        let volume: usize = dims[1..].iter().product();
+        let covered = windows(&x, dims, pool, |elements, count| (elements, count));
+        let gradient = rng.floats(covered.len());
+        let [c, d, h, w] = dims;
+        let counts = [0, 1, 2].map(|i| windows_along(dims[i + 1], &pool, i));
+        let from = Layout::contiguous([1, c, counts[0], counts[1], counts[2]]);
+        let (mut shares, mut chosen, mut places) = (vec![0.0f32; x.len()], vec![0.0f32; x.len()], Vec::new());
+        let per_plane = covered.len() / c;
+        for (window, (elements, count)) in covered.iter().enumerate() {
+            let start = window / per_plane * volume;
+            for (at, _) in elements {
+                shares[start + at] += gradient[window] / *count as f32;
+            }
+            let place = elements[rng.below(elements.len())].0;
+            chosen[start + place] += gradient[window];
+            places.push(place as i64);
+        }
+        let (gradient, size) = (storage(&gradient), [d, h, w]);
+        assert_same(&vec::<f32>(&gradient.avg_pool3d_backward(&from, pool, size).unwrap()), &shares);
+        let got = gradient.max_pool3d_backward(&from, &storage(&places), &from, pool, size).unwrap();
+        assert_same(&vec::<f32>(&got), &chosen);
+    }
+    // The gap of a window, a position of no element, one beyond u32, and one below 0.
+    let (gradient, l) = (storage(&[1.0f32; 4]), Layout::contiguous([1, 1, 4]));
+    let op = Pool1d::new([2]).with_stride([1]).with_dilation([2]);
+    let places = storage(&[1i64, 1 << 32, -1, 3]);
+    let got = gradient.max_pool1d_backward(&l, &places, &l, op, [6]).unwrap();
+    assert_same(&vec::<f32>(&got), &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    // torch.ops.aten._adaptive_avg_pool2d_backward(torch.tensor([[[[3, 6.]]]]),
+    // torch.zeros(1, 1, 1, 3))
+    let (gradient, l) = (storage(&[3.0f32, 6.0]), Layout::contiguous([1, 1, 1, 2]));
+    assert_same(&vec::<f32>(&gradient.adaptive_avg_pool2d_backward(&l, [1, 3]).unwrap()), &[1.5, 4.5, 3.0]);
+    let got = gradient.adaptive_max_pool2d_backward(&l, &storage(&[1u32, 1]), &l, [1, 3]).unwrap();
+    assert_same(&vec::<f32>(&got), &[0.0, 9.0, 0.0]);
+}
+
+#[test]
+fn windows_have_norms() {
+    let mut rng = Rng(95);
+    let scalar = |x: f32| storage(&[x]);
+    let pow = |x: f32, p: f32| vec::<f32>(&scalar(x).powf(&Layout::contiguous(1), p.into()).unwrap())[0];
+    for (dims, pool) in volumes() {
+        let x = rng.floats(dims.iter().product());
+        let [c, d, h, w] = dims;
+        let layout = Layout::contiguous([1, c, d, h, w]);
+        let norms = |p| vec::<f32>(&storage(&x).lp_pool3d(&layout, p, pool).unwrap());
+        let sum = |v: Vec<(usize, f32)>, _| v.iter().fold(0.0, |s, (_, x)| s + x.abs());
+        assert_same(&norms(1.0), &windows(&x, dims, pool, sum));
+        let root = |v: Vec<(usize, f32)>, _| v.iter().fold(0.0f32, |s, (_, x)| x.mul_add(*x, s)).sqrt();
+        assert_same(&norms(2.0), &windows(&x, dims, pool, root));
+        let third = |v: Vec<(usize, f32)>, _| pow(v.iter().fold(0.0, |s, (_, x)| s + pow(x.abs(), 3.0)), 1.0 / 3.0);
+        assert_same(&norms(3.0), &windows(&x, dims, pool, third));
+    }
+    // torch.nn.functional.lp_pool1d(torch.tensor([[[3, 4, 5, 12.]]]), 2, 2)
+    let x = storage(&[3.0f32, -4.0, 5.0, 12.0]);
+    assert_eq!(vec::<f32>(&x.lp_pool1d(&Layout::contiguous([1, 1, 4]), 2.0, Pool1d::new([2])).unwrap()), [5.0, 13.0]);
+    // The order of the norm is one of f32 there, so that 0 is not a power of 0.1.
+    let half = storage(&[f16::from_f32(3.0); 2]);
+    let y = half.lp_pool2d(&Layout::contiguous([1, 1, 1, 2]), 0.5, Pool2d::new([1, 2])).unwrap();
+    assert_eq!(vec::<f16>(&y), [f16::from_f32(12.0)]);
+}
+
 #[test]
 fn windows_of_nothing_are_refused() {
     let x = storage::<f32>(&[]);

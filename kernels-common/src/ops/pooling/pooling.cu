@@ -1,47 +1,58 @@
-// Pooling: averages, maxima and their positions of windows over rows and columns, or over slices of
-// them. Elements are taken in row-major order.
+// Pooling: averages, maxima and their positions, and norms of windows over rows and columns, or
+// over slices of them. Elements are taken in row-major order.
 #include "device_lib/arith.cuh"
 #include "device_lib/extreme.cuh"
 #include "ops/element_walk.cuh"
+#include "ops/pooling/windows.cuh"
 
 namespace isobit {
-
-// The windows, and how they lie in a volume of the source; the host's `Windows` in pooling/mod.rs.
-struct Windows {
-    // Slices, rows and columns, in every array. A plane has one slice.
-    u64 step[3];
-    u64 kernel[3];
-    u64 stride[3];
-    u64 dilation[3];
-    // Positions count from the padding before the source: where the source begins and ends ...
-    u64 begin[3];
-    u64 end[3];
-    // ... and, if an average counts padding, where the padding after it ends; else 0.
-    u64 padded[3];
-    // The divisor of an average; 0 if it depends on the window.
-    double count;
-    // Rows of a slice of the result; 0 if it has no slices.
-    u64 rows;
-};
-
-// Must match ops/pooling/mod.rs.
-static_assert(sizeof(Windows) == 184);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 168);
 
 template <typename T>
 struct Average {
     using C = compute_t<T>;
     C sum = 0;
-    ISOBIT_METHOD void add(T x, u32) { sum = sum + to_compute(x); }
+    ISOBIT_METHOD void add(T x, u32, C = 0) { sum = sum + to_compute(x); }
     ISOBIT_METHOD T finish(C count) const { return arith::quotient<T>(sum, count); }
 };
 
 template <typename T, bool FLOAT = is_float<T>>
 struct Maximum {
     T value = limits<T>::MIN;
-    ISOBIT_METHOD void add(T x, u32) { value = x > value ? x : value; }
+    ISOBIT_METHOD void add(T x, u32, T = 0) { value = x > value ? x : value; }
     ISOBIT_METHOD T finish(T) const { return value; }
 };
+
+// The norm of order 1.
+template <typename T>
+struct AbsoluteSum {
+    using C = compute_t<T>;
+    C sum = 0;
+    ISOBIT_METHOD void add(T x, u32, C = 0) { sum = sum + isobit::abs(to_compute(x)); }
+    ISOBIT_METHOD T finish(C) const { return from_compute<T>(sum); }
+};
+
+// The norm of order 2.
+template <typename T>
+struct Euclidean {
+    using C = compute_t<T>;
+    C sum = 0;
+    ISOBIT_METHOD void add(T x, u32, C = 0) {
+        const C c = to_compute(x);
+        sum = fma(c, c, sum);
+    }
+    ISOBIT_METHOD T finish(C) const { return from_compute<T>(isobit::sqrt(sum)); }
+};
+
+// The norm of any other order, in modules with a recipe for powers.
+#ifdef ISOBIT_RECIPE_2
+template <typename T>
+struct PowerNorm {
+    using C = compute_t<T>;
+    C sum = 0;
+    ISOBIT_METHOD void add(T x, u32, C order) { sum = sum + ISOBIT_RECIPE_2(pow, isobit::abs(to_compute(x)), order); }
+    ISOBIT_METHOD T finish(C order) const { return from_compute<T>(ISOBIT_RECIPE_2(pow, sum, (C)1 / order)); }
+};
+#endif
 
 #if ISOBIT_MAXIMUM
 ISOBIT_FN float larger(float a, float b) { return machine_maximum(a, b); }
@@ -54,7 +65,7 @@ template <typename T>
 struct Maximum<T, true> {
     using C = compute_t<T>;
     C value = (C)from_bits(0xff800000u);
-    ISOBIT_METHOD void add(T x, u32) { value = larger(value, to_compute(x)); }
+    ISOBIT_METHOD void add(T x, u32, C = 0) { value = larger(value, to_compute(x)); }
     ISOBIT_METHOD T finish(C) const { return from_compute<T>(value); }
 };
 
@@ -65,7 +76,7 @@ struct ArgMaximum {
     static constexpr u32 NONE = ~0u;
     C value = 0;
     u32 found = NONE;
-    ISOBIT_METHOD void add(T x, u32 place) {
+    ISOBIT_METHOD void add(T x, u32 place, C = 0) {
         const C c = to_compute(x);
         bool takes = found == NONE || c > value;
         if constexpr (is_float<T>)
@@ -76,37 +87,8 @@ struct ArgMaximum {
     ISOBIT_METHOD u32 finish(C) const { return found; }
 };
 
-// How many elements of a window lie before a position, if they are neighbours or with any dilation.
-template <bool DILATED>
-ISOBIT_FN u64 elements_before(const Windows &w, int d, u64 start, u64 end) {
-    if (end <= start)
-        return 0;
-    const u64 positions = end - start;
-    // Most windows of volumes have no dilation: the branch saves a division, and is the same for
-    // every thread.
-    const bool has_gaps = DILATED && w.dilation[d] != 1;
-    const u64 count = has_gaps ? (positions - 1) / w.dilation[d] + 1 : positions;
-    return count < w.kernel[d] ? count : w.kernel[d];
-}
-
-// The elements that a window covers along a dimension of the source, the position of the first, and
-// by how many an average divides.
-struct Covered {
-    u64 start;
-    u64 count;
-    u64 counted;
-};
-template <bool DILATED>
-ISOBIT_FN Covered covered(const Windows &w, int d, u64 index) {
-    const u64 start = index * w.stride[d], first = elements_before<DILATED>(w, d, start, w.begin[d]);
-    const u64 count = elements_before<DILATED>(w, d, start, w.end[d]) - first;
-    const u64 at = start + (DILATED ? first * w.dilation[d] : first) - w.begin[d];
-    const bool counts_padding = DILATED && w.padded[d] != 0;
-    return Covered{at, count, counts_padding ? elements_before<DILATED>(w, d, start, w.padded[d]) : count};
-}
-
-// Windows over rows and columns of neighbours, or (VOLUME) over slices, with any dilation, or with
-// elements beyond the padding.
+// Windows over rows and columns of neighbours, or (VOLUME) over slices, with any dilation, with
+// elements beyond the padding, or of an adaptive pool.
 template <typename Op, bool VOLUME, typename T, typename R>
 ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows &w) {
     for_each_element(walk, [&](const Element &e) {
@@ -116,24 +98,26 @@ ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows
         const Covered columns = covered<VOLUME>(w, 2, e.column);
         const u64 row_step = VOLUME ? w.step[1] * w.dilation[1] : w.step[1];
         const u64 column_step = VOLUME ? w.step[2] * w.dilation[2] : w.step[2];
+        using C = compute_t<T>;
         Op op;
 #pragma unroll 1
         for (u64 z = 0; z < slices.count; z++) {
             const u64 depth = VOLUME ? (slices.start + z * w.dilation[0]) * w.step[0] : 0;
             const T *from = src + e.src + depth + rows.start * w.step[1] + columns.start * w.step[2];
             const u32 width = (u32)(w.end[2] - w.begin[2]), height = (u32)(w.end[1] - w.begin[1]);
-            const u32 row = VOLUME ? (u32)(slices.start + z * w.dilation[0]) * height + (u32)rows.start : 0;
-            u32 line = row * width + (u32)columns.start;
+            const u32 row = VOLUME ? (u32)(slices.start + z * w.dilation[0]) * height : 0;
+            const u32 line_places = VOLUME ? (u32)w.dilation[1] * width : width;
+            const u32 column_places = VOLUME ? (u32)w.dilation[2] : 1;
+            u32 line = (row + (u32)rows.start) * width + (u32)columns.start;
 #pragma unroll 1
-            for (u64 y = 0; y < rows.count; y++, from += row_step, line += (u32)w.dilation[1] * width) {
+            for (u64 y = 0; y < rows.count; y++, from += row_step, line += line_places) {
                 const T *x = from;
                 u32 place = line;
 #pragma unroll 4
-                for (u64 j = 0; j < columns.count; j++, x += column_step, place += (u32)w.dilation[2])
-                    op.add(*x, place);
+                for (u64 j = 0; j < columns.count; j++, x += column_step, place += column_places)
+                    op.add(*x, place, (C)w.count);
             }
         }
-        using C = compute_t<T>;
         const u64 counted = slices.counted * rows.counted * columns.counted;
         dst[e.dst] = op.finish(w.count != 0 ? (C)w.count : (C)counted);
     });

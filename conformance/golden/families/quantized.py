@@ -34,8 +34,9 @@ FORMATS = {
     "iq4_xs": (256, 136, [0]),
     "tq1_0": (256, 54, [52]),
     "tq2_0": (256, 66, [64]),
+    "mxfp4": (32, 17, []),
 }
-OF_GGUF = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "tq1_0", "tq2_0"}
+OF_GGUF = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "tq1_0", "tq2_0", "mxfp4"}
 
 library = ctypes.CDLL(os.environ["GGML"])
 
@@ -81,6 +82,8 @@ def well_formed(rng, name, rows, blocks):
     if name == "q8_k":
         d = (rng.standard_normal((rows, blocks)) / 16).astype(np.float32)
         out[:, :, :4] = d.view(np.uint8).reshape(rows, blocks, 4)
+    if name == "mxfp4":
+        out[:, :, 0] = out[:, :, 0] % 8 + 118
     return out.reshape(rows, blocks * width)
 
 
@@ -94,6 +97,9 @@ def finite(rng, name, rows, blocks):
     if name == "q8_k":
         high = out[:, :, 3]
         high[(high & 0x7F) >= 0x7C] ^= 0x40
+    if name == "mxfp4":
+        # Products beyond 2^125 overflow.
+        out[:, :, 0] %= 252
     return out.reshape(rows, blocks * width)
 
 

@@ -15,6 +15,7 @@ fn scale_bytes(format: GgmlDType) -> &'static [usize] {
         GgmlDType::TQ1_0 => &[53],
         GgmlDType::TQ2_0 => &[65],
         GgmlDType::Q8K => &[3],
+        GgmlDType::MXFP4 => &[0],
         GgmlDType::Q4_1 | GgmlDType::Q5_1 | GgmlDType::Q8_1 | GgmlDType::Q4K | GgmlDType::Q5K => &[1, 3],
         _ => &[1],
     }
@@ -32,6 +33,14 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     }
     if !scale_bytes(format).contains(&place) {
         return r;
+    }
+    if format == GgmlDType::MXFP4 {
+        return match r >> 8 & 1023 {
+            // 2^-128 or 2^-127, and a NaN.
+            n @ 0..4 => n & 1,
+            4 => 0xff,
+            _ => 117 + below(rng, 8),
+        };
     }
     let sign = r & 0x80;
     let exponent = match (format, r >> 8 & 1023) {
@@ -51,19 +60,27 @@ pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u6
     let ordinary = block_byte(index, i, rng);
     let format = format_at(index);
     let (block, place) = (i / format.block_bytes(), i % format.block_bytes());
-    let (size, scales) = if format == GgmlDType::Q8K { (4, &[3][..]) } else { (2, scale_bytes(format)) };
+    let size = match format {
+        GgmlDType::MXFP4 => 1,
+        GgmlDType::Q8K => 4,
+        _ => 2,
+    };
+    let scales = scale_bytes(format);
     let Some(&top) = scales.iter().find(|&&top| (top + 1 - size..=top).contains(&place)) else { return ordinary };
     let chosen = Xoshiro256PlusPlus::seed_from_u64((block * 256 + top) as u64).next_u64() >> 56;
     let scale: u32 = match (chosen & 7, size) {
         (0 | 1, 4) => 0x7f80_0000,
+        (0 | 1, 1) => 0xff,
         (0 | 1, _) => 0x7c00,
         (2 | 3, _) => 0,
+        (4, 1) => 0xfe,
         (4, 4) => 0x7f7f_ffff,
         (4, _) => 0x7bff,
         (5, _) => 1,
         _ => return ordinary,
     };
-    let signed = scale | u32::from(chosen & 8 != 0) << (8 * size - 1);
+    // A power of two has no sign.
+    let signed = scale | u32::from(chosen & 8 != 0 && size > 1) << (8 * size - 1);
     u64::from(signed >> (8 * (place + size - 1 - top)) & 0xff)
 }
 

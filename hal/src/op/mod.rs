@@ -58,6 +58,7 @@ macro_rules! for_formats {
             concat!($prefix, "_iq4_xs"),
             concat!($prefix, "_tq1_0"),
             concat!($prefix, "_tq2_0"),
+            concat!($prefix, "_mxfp4"),
         ]
     };
 }

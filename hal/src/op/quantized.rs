@@ -83,6 +83,8 @@ formats! {
     TQ1_0 "tq1_0" 256 54
     /// -1, 0 or 1, four in a byte, and an f16 scale per block of 256.
     TQ2_0 "tq2_0" 256 66
+    /// Numbers of f4e2m1 with a power of two, in one byte, per block of 32.
+    MXFP4 "mxfp4" 32 17
 }
 
 impl GgmlDType {

@@ -4,6 +4,7 @@ use super::k_quants_32::Q4KOrQ5K;
 use super::legacy_quants::LegacyQuant;
 use super::q8::Q8;
 
+pub(super) use super::fp4::MXFP4;
 pub(super) use super::iq4::{IQ4NL, IQ4XS};
 pub(super) use super::k_quants_16::{Q2K, Q3K, Q6K};
 pub(super) use super::q8::Q8K;

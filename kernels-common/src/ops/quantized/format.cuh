@@ -97,6 +97,15 @@ ISOBIT_FN u32 nibbles(const S &s, u32 at, u32 p) {
     return word_at(s, at) >> (4 * p) & 0x0f0f0f0fu;
 }
 
+// The bytes of four words at the nibbles in four bytes.
+template <u32 FROM_0, u32 FROM_4, u32 FROM_8, u32 FROM_12>
+ISOBIT_FN u32 one_of_16(u32 indices) {
+    const u32 low = indices & 0x07070707u;
+    const u32 lower = look_up_bytes(FROM_0, FROM_4, low), upper = look_up_bytes(FROM_8, FROM_12, low);
+    const u32 is_upper = (indices >> 3 & 0x01010101u) * 0xff;
+    return (lower & ~is_upper) | (upper & is_upper);
+}
+
 // Bit pair `p` of four bytes.
 template <typename S>
 ISOBIT_FN u32 pairs(const S &s, u32 at, u32 p) {

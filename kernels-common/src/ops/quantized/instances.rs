@@ -79,6 +79,9 @@ pub fn add(modules: &mut Vec<Module>) {
             GgmlDType::TQ1_0 | GgmlDType::TQ2_0 => {
                 one("quantize", "ops/quantized/quantize_ternary.cu", "ISOBIT_Q_QUANTIZE_TERNARY", QUANTIZE, &[name]);
             }
+            GgmlDType::MXFP4 => {
+                one("quantize", "ops/quantized/quantize_fp4.cu", "ISOBIT_Q_QUANTIZE_FP4", QUANTIZE, &[name]);
+            }
             _ if format.block_size() == 32 => {
                 one("quantize", "ops/quantized/quantize_32.cu", "ISOBIT_Q_QUANTIZE_32", QUANTIZE, &[name]);
             }

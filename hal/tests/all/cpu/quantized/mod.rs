@@ -59,12 +59,16 @@ fn integer(format: GgmlDType, block: &[u8], i: usize) -> i32 {
             (b.byte(byte) * 3i32.pow(digit as u32) % 256 * 3 / 256) - 1
         }
         TQ2_0 => pair(0) - 1,
+        MXFP4 => FP4[b.nibble(1 + l, p) as usize],
         other => panic!("no expected value for {other}"),
     }
 }
 
 /// The levels of iq4_nl and iq4_xs.
 const IQ4: [i32; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+
+/// The levels of mxfp4.
+const FP4: [i32; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 
 /// Returns the number of elements per sub-block.
 fn sub_block(format: GgmlDType) -> usize {
@@ -89,6 +93,8 @@ fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
             let high = b.bit(2, 2 * j) + 2 * b.bit(2, 2 * j + 1);
             (b.half(0) * f64::from(b.nibble(4 + j / 2, j % 2) + 16 * high - 32), 0.0)
         }
+        MXFP4 if b.byte(0) == 255 => (f64::NAN, 0.0),
+        MXFP4 => (2f64.powi(b.byte(0) - 128), 0.0),
         Q4_1 | Q5_1 => (b.half(0), b.half(2)),
         Q8K => (f32::from_le_bytes(block[..4].try_into().unwrap()).into(), 0.0),
         Q2K => (b.half(80) * f64::from(b.nibble(j, 0)), -(b.half(82) * f64::from(b.nibble(j, 1)))),
@@ -140,6 +146,7 @@ fn blocks(rng: &mut Rng, format: GgmlDType, n: usize) -> Vec<u8> {
             Q2K => [80, 82].map(half).into_iter().collect(),
             Q3K => half(108),
             Q6K => half(208),
+            MXFP4 => block[0] = 120 + rng.below(8) as u8,
             Q8K => block[..4].copy_from_slice(&(rng.floats(1)[0] / 16.0).to_le_bytes()),
             other => panic!("no expected value for {other}"),
         }

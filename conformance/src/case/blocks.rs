@@ -16,6 +16,7 @@ fn scale_bytes(format: GgmlDType) -> &'static [usize] {
         GgmlDType::TQ2_0 => &[65],
         GgmlDType::Q8K => &[3],
         GgmlDType::MXFP4 => &[0],
+        GgmlDType::IQ1M => &[53, 55],
         GgmlDType::Q4_1 | GgmlDType::Q5_1 | GgmlDType::Q8_1 | GgmlDType::Q4K | GgmlDType::Q5K => &[1, 3],
         _ => &[1],
     }
@@ -42,6 +43,16 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
             _ => 117 + below(rng, 8),
         };
     }
+    if format == GgmlDType::IQ1M {
+        // The upper nibbles are sign and three exponent bits, and two more with two of the
+        // significand.
+        return match (place, r >> 8 & 1023) {
+            _ if chosen_of(i / format.block_bytes(), 55) == 0 => r | 0x70 | if place == 53 { 0x80 } else { 0 },
+            (53, _) => r,
+            (_, 0..8) => r & 0x8f,
+            (_, n) => r & 0x8f | (1 + n % 2) << 4,
+        };
+    }
     let sign = r & 0x80;
     let exponent = match (format, r >> 8 & 1023) {
         // Subnormals, and an infinity or a NaN, rare enough that most sums are finite numbers.
@@ -54,12 +65,37 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     sign | exponent
 }
 
+/// Returns eight bits that choose a scale of a block.
+fn chosen_of(block: usize, top: usize) -> u64 {
+    Xoshiro256PlusPlus::seed_from_u64((block * 256 + top) as u64).next_u64() >> 56
+}
+
+/// A byte of iq1_m, whose scale is in the upper nibbles of the last four odd bytes.
+fn edge_of_nibbles(block: usize, place: usize, ordinary: u64) -> u64 {
+    let chosen = chosen_of(block, 55);
+    let scale = match chosen & 7 {
+        0 | 1 => 0x7c00,
+        2 | 3 => 0,
+        4 => 0x7bff,
+        5 => 1,
+        _ => return ordinary,
+    };
+    if place < 48 || place % 2 == 0 {
+        return ordinary;
+    }
+    let signed = scale | (chosen & 8) << 12;
+    ordinary & 0x0f | (signed >> ((place - 49) / 2 * 4) & 15) << 4
+}
+
 /// Returns one byte of a sequence of blocks whose scales are at the edges: each scale of a block is
 /// infinite, zero, the largest or the smallest number of either sign in 6 of 8 blocks.
 pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     let ordinary = block_byte(index, i, rng);
     let format = format_at(index);
     let (block, place) = (i / format.block_bytes(), i % format.block_bytes());
+    if format == GgmlDType::IQ1M {
+        return edge_of_nibbles(block, place, ordinary);
+    }
     let size = match format {
         GgmlDType::MXFP4 => 1,
         GgmlDType::Q8K => 4,
@@ -67,7 +103,7 @@ pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u6
     };
     let scales = scale_bytes(format);
     let Some(&top) = scales.iter().find(|&&top| (top + 1 - size..=top).contains(&place)) else { return ordinary };
-    let chosen = Xoshiro256PlusPlus::seed_from_u64((block * 256 + top) as u64).next_u64() >> 56;
+    let chosen = chosen_of(block, top);
     let scale: u32 = match (chosen & 7, size) {
         (0 | 1, 4) => 0x7f80_0000,
         (0 | 1, 1) => 0xff,

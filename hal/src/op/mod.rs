@@ -7,6 +7,8 @@ mod conv;
 mod dtypes;
 mod family;
 mod functions;
+#[doc(hidden)]
+pub mod grids;
 mod index_map;
 mod indexing;
 mod packed_dtype;
@@ -59,6 +61,13 @@ macro_rules! for_formats {
             concat!($prefix, "_tq1_0"),
             concat!($prefix, "_tq2_0"),
             concat!($prefix, "_mxfp4"),
+            concat!($prefix, "_iq2_xxs"),
+            concat!($prefix, "_iq2_xs"),
+            concat!($prefix, "_iq2_s"),
+            concat!($prefix, "_iq3_xxs"),
+            concat!($prefix, "_iq3_s"),
+            concat!($prefix, "_iq1_s"),
+            concat!($prefix, "_iq1_m"),
         ]
     };
 }

@@ -72,6 +72,7 @@ pub fn add(modules: &mut Vec<Module>) {
         pack.kernel(key(format, BLOCK_PACK), symbol("pack"), "ISOBIT_Q_PACK", &[name]);
         pack.kernel(key(format, BLOCK_CHAINS), symbol("chains"), "ISOBIT_Q_CHAINS", &[name]);
         match format {
+            _ if !format.has_quantizer() => {}
             GgmlDType::Q8K => one("quantize", "ops/quantized/quantize_8k.cu", "ISOBIT_Q_QUANTIZE_8K", QUANTIZE, &[]),
             GgmlDType::IQ4NL | GgmlDType::IQ4XS => {
                 one("quantize", "ops/quantized/quantize_iq4.cu", "ISOBIT_Q_QUANTIZE_IQ4", QUANTIZE, &[name]);

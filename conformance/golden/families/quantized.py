@@ -42,6 +42,7 @@ FORMATS = {
     "iq3_s": (256, 110, [0]),
     "iq1_s": (256, 50, [0]),
     "iq1_m": (256, 56, []),
+    "nvfp4": (64, 36, []),
 }
 OF_GGUF = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "tq1_0", "tq2_0", "mxfp4"}
 
@@ -93,6 +94,8 @@ def well_formed(rng, name, rows, blocks):
         out[:, :, :4] = d.view(np.uint8).reshape(rows, blocks, 4)
     if name == "mxfp4":
         out[:, :, 0] = out[:, :, 0] % 8 + 118
+    if name == "nvfp4":
+        out[:, :, :4] = out[:, :, :4] % 64 + 16
     if name == "iq1_m":
         # The exponent is in the upper nibbles of two bytes.
         out[:, :, 55] = out[:, :, 55] & 0x8F | 0x20
@@ -112,6 +115,10 @@ def finite(rng, name, rows, blocks):
     if name == "mxfp4":
         # Products beyond 2^125 overflow.
         out[:, :, 0] %= 252
+    if name == "nvfp4":
+        # gguf reads NaN as 0.
+        scales = out[:, :, :4]
+        scales[(scales & 0x7F) == 0x7F] = 1
     if name == "iq1_m":
         high = out[:, :, 55]
         high[(high & 0x70) == 0x70] ^= 0x40

@@ -17,6 +17,7 @@ fn scale_bytes(format: GgmlDType) -> &'static [usize] {
         GgmlDType::Q8K => &[3],
         GgmlDType::MXFP4 => &[0],
         GgmlDType::IQ1M => &[53, 55],
+        GgmlDType::NVFP4 => &[0, 1, 2, 3],
         GgmlDType::Q4_1 | GgmlDType::Q5_1 | GgmlDType::Q8_1 | GgmlDType::Q4K | GgmlDType::Q5K => &[1, 3],
         _ => &[1],
     }
@@ -41,6 +42,14 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
             n @ 0..4 => n & 1,
             4 => 0xff,
             _ => 117 + below(rng, 8),
+        };
+    }
+    if format == GgmlDType::NVFP4 {
+        return match r >> 8 & 1023 {
+            // Zero, subnormals and a NaN.
+            n @ 0..4 => r & 0x80 | n,
+            4 => 0x7f,
+            _ => r & 0x87 | (3 + below(rng, 8)) << 3,
         };
     }
     if format == GgmlDType::IQ1M {
@@ -97,7 +106,7 @@ pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u6
         return edge_of_nibbles(block, place, ordinary);
     }
     let size = match format {
-        GgmlDType::MXFP4 => 1,
+        GgmlDType::MXFP4 | GgmlDType::NVFP4 => 1,
         GgmlDType::Q8K => 4,
         _ => 2,
     };
@@ -106,6 +115,8 @@ pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u6
     let chosen = chosen_of(block, top);
     let scale: u32 = match (chosen & 7, size) {
         (0 | 1, 4) => 0x7f80_0000,
+        (0 | 1, 1) if format == GgmlDType::NVFP4 => 0x7f,
+        (4, 1) if format == GgmlDType::NVFP4 => 0x7e,
         (0 | 1, 1) => 0xff,
         (0 | 1, _) => 0x7c00,
         (2 | 3, _) => 0,
@@ -115,7 +126,7 @@ pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u6
         (5, _) => 1,
         _ => return ordinary,
     };
-    // A power of two has no sign.
+    // Numbers of one byte have no sign.
     let signed = scale | u32::from(chosen & 8 != 0 && size > 1) << (8 * size - 1);
     u64::from(signed >> (8 * (place + size - 1 - top)) & 0xff)
 }
@@ -151,6 +162,8 @@ mod tests {
             let share = |test: fn(&f32) -> bool| 100 * elements.iter().filter(|&v| test(v)).count() / elements.len();
             let (infinite, zero) = (share(|v| v.is_infinite()), share(|v| *v == 0.0));
             let ordinary = share(|v| v.is_normal() && v.abs() < 1e3);
+            // Scales of nvfp4 are NaN or finite.
+            let infinite = if format == GgmlDType::NVFP4 { share(|v| v.is_nan()) } else { infinite };
             assert!(infinite > 3 && zero > 3 && ordinary > 3, "{format}: {infinite} {zero} {ordinary}");
         }
     }

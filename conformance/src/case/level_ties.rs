@@ -23,7 +23,7 @@ fn levels(format: GgmlDType) -> [i32; 2] {
         GgmlDType::Q6K => [-32, 31],
         GgmlDType::IQ4NL | GgmlDType::IQ4XS => [-127, 113],
         GgmlDType::TQ1_0 | GgmlDType::TQ2_0 => [-1, 1],
-        GgmlDType::MXFP4 => [-12, 12],
+        GgmlDType::MXFP4 | GgmlDType::NVFP4 => [-12, 12],
         _ => [-127, 127],
     }
 }
@@ -32,13 +32,13 @@ fn levels(format: GgmlDType) -> [i32; 2] {
 const IQ4_MIDDLES: [f64; 15] =
     [-115.5, -93.5, -74.0, -57.0, -42.0, -28.5, -16.0, -4.5, 7.0, 19.0, 31.5, 45.5, 61.0, 79.0, 101.0];
 
-/// The same of mxfp4.
+/// The same of mxfp4 and nvfp4.
 const FP4_MIDDLES: [f64; 14] = [-10.0, -7.0, -5.0, -3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 5.0, 7.0, 10.0];
 
 /// Returns a number halfway between two levels, for any integer above the lowest level.
 fn middle(format: GgmlDType, level: i32) -> f64 {
     match format {
-        GgmlDType::MXFP4 => FP4_MIDDLES[level.rem_euclid(14) as usize],
+        GgmlDType::MXFP4 | GgmlDType::NVFP4 => FP4_MIDDLES[level.rem_euclid(14) as usize],
         GgmlDType::IQ4NL | GgmlDType::IQ4XS => IQ4_MIDDLES[level.rem_euclid(15) as usize],
         _ => f64::from(level) + 0.5,
     }
@@ -64,6 +64,8 @@ fn step(format: GgmlDType, is_tie: bool, rng: &mut impl RngCore) -> f64 {
     let (r, exponent) = (rng.next_u64(), below(rng, 8) as i32 - 6);
     let significand = match format {
         GgmlDType::MXFP4 => 0x80_0000,
+        // Three bits behind the point, or halfway between two of those.
+        GgmlDType::NVFP4 => (r & 7 | 8) << 20 | u64::from(is_tie) << 19,
         _ if is_tie => (r & 0x7ff | 0x800) << 12 | 0x1000,
         _ => r & 0x7f_ffff | 0x80_0000,
     };

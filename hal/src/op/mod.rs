@@ -68,6 +68,7 @@ macro_rules! for_formats {
             concat!($prefix, "_iq3_s"),
             concat!($prefix, "_iq1_s"),
             concat!($prefix, "_iq1_m"),
+            concat!($prefix, "_nvfp4"),
         ]
     };
 }

@@ -102,6 +102,8 @@ formats! {
     IQ1S "iq1_s" 256 50
     /// The same in 16 sub-blocks of 16.
     IQ1M "iq1_m" 256 56
+    /// Numbers of f4e2m1 in blocks of 64: four sub-blocks of 16, with scales of f8e4m3.
+    NVFP4 "nvfp4" 64 36
 }
 
 impl GgmlDType {

@@ -16,7 +16,7 @@ const DTYPES: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 const WHOLE: usize = 512;
 
 fn length(format: GgmlDType) -> usize {
-    if format.block_size() == 32 { WHOLE + 32 } else { WHOLE }
+    if format.block_size() < 256 { WHOLE + format.block_size() } else { WHOLE }
 }
 
 /// In each segment one element of size 1, and others that are smaller by 2^-`apart`.

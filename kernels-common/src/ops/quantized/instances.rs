@@ -80,7 +80,7 @@ pub fn add(modules: &mut Vec<Module>) {
             GgmlDType::TQ1_0 | GgmlDType::TQ2_0 => {
                 one("quantize", "ops/quantized/quantize_ternary.cu", "ISOBIT_Q_QUANTIZE_TERNARY", QUANTIZE, &[name]);
             }
-            GgmlDType::MXFP4 => {
+            GgmlDType::MXFP4 | GgmlDType::NVFP4 => {
                 one("quantize", "ops/quantized/quantize_fp4.cu", "ISOBIT_Q_QUANTIZE_FP4", QUANTIZE, &[name]);
             }
             _ if format.block_size() == 32 => {

@@ -41,7 +41,7 @@ ISOBIT_FN VectorPlace<M, SEGMENTS> vector_place(const QProduct &p) {
 template <typename F, u32 SEGMENTS>
 ISOBIT_FN void start_chunk(u8 *to, const u8 *from, u32 lane, u32 blocks) {
     constexpr u32 WHOLE = SEGMENTS * Q_SEGMENT / F::BLOCK;
-    const u32 has = F::BLOCK == Q_BLOCK ? blocks : blocks / 8;
+    const u32 has = blocks / (F::BLOCK / Q_BLOCK);
     const u32 bytes = (has < WHOLE ? has : WHOLE) * F::BYTES;
     u32 at = 0;
     if ((u64)from % 16 == 0) {

@@ -52,7 +52,7 @@ fn little_is_lost() {
             Q2K => 0.0075,
             Q3K => 0.004,
             TQ1_0 | TQ2_0 => 0.01,
-            MXFP4 => 0.003,
+            MXFP4 | NVFP4 => 0.003,
             _ => 0.002,
         };
         assert!(squares.sqrt() / f64::from(n) < limit, "{format}: {}", squares.sqrt() / f64::from(n));
@@ -104,6 +104,7 @@ fn edges_are_defined() {
             let nan = match format {
                 Q8K => &[0, 0, 0xc0, 0x7f][..],
                 MXFP4 => &[0xff],
+                NVFP4 => &[0x7f; 4],
                 _ => &[0, 0x7e],
             };
             let at = match format {

@@ -66,6 +66,7 @@ fn integer(format: GgmlDType, block: &[u8], i: usize) -> i32 {
         }
         TQ2_0 => pair(0) - 1,
         MXFP4 => FP4[b.nibble(1 + l, p) as usize],
+        NVFP4 => FP4[b.nibble(4 + 8 * (i / 16) + i % 8, i / 8 % 2) as usize],
         IQ2XXS | IQ2XS | IQ2S | IQ3XXS | IQ3S | IQ1S | IQ1M => of_code_book(format, &b, i),
         other => panic!("no expected value for {other}"),
     }
@@ -118,12 +119,12 @@ fn of_code_book(format: GgmlDType, b: &Block, i: usize) -> i32 {
 /// The levels of iq4_nl and iq4_xs.
 const IQ4: [i32; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
-/// The levels of mxfp4.
+/// The levels of mxfp4 and nvfp4.
 const FP4: [i32; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 
 /// Returns the number of elements per sub-block.
 fn sub_block(format: GgmlDType) -> usize {
-    if matches!(format, Q2K | Q3K | Q6K | IQ2XS | IQ2S | IQ1M) { 16 } else { 32 }
+    if matches!(format, Q2K | Q3K | Q6K | IQ2XS | IQ2S | IQ1M | NVFP4) { 16 } else { 32 }
 }
 
 /// Whether the format has summands.
@@ -155,6 +156,14 @@ fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
             let bits: i32 = (0..4).map(|n| b.bits(48 + 2 * n, 12, 4) << (4 * n)).sum();
             let d = f16::from_bits(bits as u16).to_f64();
             (d * odd(b.bits(48 + j / 4 * 2, 3 * (j % 4), 3)) / 8.0, 0.0)
+        }
+        NVFP4 => {
+            let d = match (b.byte(j) >> 3 & 15, b.byte(j) & 7) {
+                (15, 7) => f64::NAN,
+                (0, m) => f64::from(m) / 512.0,
+                (e, m) => (1.0 + f64::from(m) / 8.0) * 2f64.powi(e - 7),
+            };
+            (d / 2.0, 0.0)
         }
         MXFP4 if b.byte(0) == 255 => (f64::NAN, 0.0),
         MXFP4 => (2f64.powi(b.byte(0) - 128), 0.0),
@@ -216,6 +225,7 @@ fn blocks(rng: &mut Rng, format: GgmlDType, n: usize) -> Vec<u8> {
             Q2K => [80, 82].map(half).into_iter().collect(),
             Q3K => half(108),
             Q6K => half(208),
+            NVFP4 => block[..4].iter_mut().for_each(|d| *d = 16 + rng.below(64) as u8),
             MXFP4 => block[0] = 120 + rng.below(8) as u8,
             Q8K => block[..4].copy_from_slice(&(rng.floats(1)[0] / 16.0).to_le_bytes()),
             other => panic!("no expected value for {other}"),

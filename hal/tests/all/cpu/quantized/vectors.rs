@@ -69,4 +69,5 @@ pub(super) const VECTORS: &[(GgmlDType, &str)] = &[
          4556554554655654655655455655d04b",
     ),
     (MXFP4, "7f7cc054fc9165ea127dd933fcb054eb91"),
+    (NVFP4, "2f383c40ffa966ee0277dd3477dc35ffb956ee9156ee0267dc247fca347fba56fe9166ed"),
 ];

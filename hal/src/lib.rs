@@ -111,6 +111,9 @@ pub use stream::{Stream, StreamGuard, StreamId};
 pub const NUMERICS_VERSION: u32 = 1;
 
 #[doc(hidden)]
+pub use op::grids;
+
+#[doc(hidden)]
 pub mod __dtype_types {
     pub use crate::{F8E4M3, F8E5M2};
     pub use half::{bf16, f16};

@@ -35,7 +35,8 @@ impl Clang {
     /// Returns the command that compiles one file into another.
     pub fn command(&self, target: &Target, unit: &Path, output: &Path) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(target.flags()).arg("-I").arg(sources::root()).arg(unit).arg("-o").arg(output);
+        command.args(target.flags()).arg("-I").arg(sources::root()).arg("-I").arg(sources::made());
+        command.arg(unit).arg("-o").arg(output);
         command
     }
 }
@@ -53,6 +54,7 @@ const MOST_TOGETHER: usize = 16;
 /// Compiles every job and returns the files in the same order. If any job fails, the build ends
 /// with the messages of all failed jobs.
 pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
+    sources::write_made();
     let cache = cache_dir();
     std::fs::create_dir_all(&cache).unwrap_or_else(|e| panic!("{} cannot be made: {e}", cache.display()));
     let stems: Vec<String> = jobs.iter().map(|job| stem(clang, job)).collect();

@@ -25,7 +25,8 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
 
 fn conversions<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: DType) -> Result<()> {
     let (quantize, dequantize) = (Op::Quantize(format), Op::Dequantize(format));
-    if !rows.wants(quantize.name(), dtype) && !rows.wants(dequantize.name(), dtype) {
+    let is_made = format.has_quantizer() && rows.wants(quantize.name(), dtype);
+    if !is_made && !rows.wants(dequantize.name(), dtype) {
         return Ok(());
     }
     let elements = &Layout::contiguous([SIDE, SIDE]);
@@ -34,10 +35,24 @@ fn conversions<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: 
     let work = "4096x4096";
     let x = &mut rows.bench.random(elements.elem_count(), dtype)?;
     let w = &mut rows.bench.output(blocks.elem_count(), DType::U8)?;
-    let call = Box::new(|| GpuStorage::apply_into(&quantize, &[Src::Storage(x, elements)], w, blocks));
-    rows.add(quantize.name(), dtype, work, bytes, call)?;
+    if format.has_quantizer() {
+        let call = Box::new(|| GpuStorage::apply_into(&quantize, &[Src::Storage(x, elements)], w, blocks));
+        rows.add(quantize.name(), dtype, work, bytes, call)?;
+    }
     let call = Box::new(|| GpuStorage::apply_into(&dequantize, &[Src::Storage(w, blocks)], x, elements));
     rows.add(dequantize.name(), dtype, work, bytes, call)
+}
+
+/// Makes blocks of so many elements. Those of formats without a quantizer are bytes whose scales are
+/// finite numbers, because their upper bits are 0.
+fn matrix<R: GpuRuntime>(rows: &Rows<'_, R>, format: GgmlDType, layout: &Layout) -> Result<GpuStorage<R>> {
+    let elements = layout.elem_count();
+    if format.has_quantizer() {
+        return rows.bench.random(elements, DType::F32)?.quantize(layout, format);
+    }
+    let byte = |i: usize| ((i as u32).wrapping_mul(2_654_435_761) >> 24) as u8 & 0x3f;
+    let bytes: Vec<u8> = (0..format.row_bytes(elements)?).map(byte).collect();
+    rows.bench.device.storage_from_slice(&bytes)
 }
 
 /// The products of a format, with what their rows are called after the operation.
@@ -84,8 +99,7 @@ fn products<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: DTy
         return Ok(());
     }
     let blocks = &Layout::contiguous([SIDE, format.row_bytes(SIDE)?]);
-    let elements = rows.bench.random(SIDE * SIDE, DType::F32)?;
-    let w = &elements.quantize(&Layout::contiguous([SIDE, SIDE]), format)?;
+    let w = &matrix(rows, format, &Layout::contiguous([SIDE, SIDE]))?;
     // One row, the kernels for few rows, the kernel for many rows when it is far from full, and
     // prompts.
     for m in [1, 4, 8, 16, 64, 512, SIDE] {
@@ -109,7 +123,7 @@ fn products_by_experts<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType,
     }
     let blocks = &Layout::contiguous([EXPERTS, SIDE, format.row_bytes(SIDE)?]);
     let all = Layout::contiguous([EXPERTS, SIDE, SIDE]);
-    let w = &rows.bench.random(all.elem_count(), DType::F32)?.quantize(&all, format)?;
+    let w = &matrix(rows, format, &all)?;
     for tokens in [1, 64] {
         let (xl, ids, yl) = (
             &Layout::contiguous([tokens, 1, SIDE]),

@@ -34,8 +34,19 @@ FORMATS = {
     "iq4_xs": (256, 136, [0]),
     "tq1_0": (256, 54, [52]),
     "tq2_0": (256, 66, [64]),
+    "mxfp4": (32, 17, []),
+    "iq2_xxs": (256, 66, [0]),
+    "iq2_xs": (256, 74, [0]),
+    "iq2_s": (256, 82, [0]),
+    "iq3_xxs": (256, 98, [0]),
+    "iq3_s": (256, 110, [0]),
+    "iq1_s": (256, 50, [0]),
+    "iq1_m": (256, 56, []),
+    "nvfp4": (64, 36, []),
 }
-OF_GGUF = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "tq1_0", "tq2_0"}
+OF_GGUF = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "tq1_0", "tq2_0", "mxfp4"}
+
+WITHOUT_QUANTIZER = {"iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq3_s", "iq1_s", "iq1_m"}
 
 library = ctypes.CDLL(os.environ["GGML"])
 
@@ -81,6 +92,13 @@ def well_formed(rng, name, rows, blocks):
     if name == "q8_k":
         d = (rng.standard_normal((rows, blocks)) / 16).astype(np.float32)
         out[:, :, :4] = d.view(np.uint8).reshape(rows, blocks, 4)
+    if name == "mxfp4":
+        out[:, :, 0] = out[:, :, 0] % 8 + 118
+    if name == "nvfp4":
+        out[:, :, :4] = out[:, :, :4] % 64 + 16
+    if name == "iq1_m":
+        # The exponent is in the upper nibbles of two bytes.
+        out[:, :, 55] = out[:, :, 55] & 0x8F | 0x20
     return out.reshape(rows, blocks * width)
 
 
@@ -94,6 +112,16 @@ def finite(rng, name, rows, blocks):
     if name == "q8_k":
         high = out[:, :, 3]
         high[(high & 0x7F) >= 0x7C] ^= 0x40
+    if name == "mxfp4":
+        # Products beyond 2^125 overflow.
+        out[:, :, 0] %= 252
+    if name == "nvfp4":
+        # gguf reads NaN as 0.
+        scales = out[:, :, :4]
+        scales[(scales & 0x7F) == 0x7F] = 1
+    if name == "iq1_m":
+        high = out[:, :, 55]
+        high[(high & 0x70) == 0x70] ^= 0x40
     return out.reshape(rows, blocks * width)
 
 
@@ -135,7 +163,7 @@ def conversions(golden, rng):
             for dtype in dtypes:
                 out = (dtype, want.shape, narrow(dtype, want))
                 golden.case(f"dequantize_{name}", [dense("u8", bytes_, bytes_.shape)], out, "bits")
-        for dtype, x in (("f32", rows), ("f16", halves)):
+        for dtype, x in (("f32", rows), ("f16", halves)) if name not in WITHOUT_QUANTIZER else ():
             want = blocks_of(name, x.astype(np.float32))
             golden.case(f"quantize_{name}", [dense(dtype, x, x.shape)], ("u8", want.shape, want.tobytes()), "raw")
 

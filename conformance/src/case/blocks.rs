@@ -15,6 +15,9 @@ fn scale_bytes(format: GgmlDType) -> &'static [usize] {
         GgmlDType::TQ1_0 => &[53],
         GgmlDType::TQ2_0 => &[65],
         GgmlDType::Q8K => &[3],
+        GgmlDType::MXFP4 => &[0],
+        GgmlDType::IQ1M => &[53, 55],
+        GgmlDType::NVFP4 => &[0, 1, 2, 3],
         GgmlDType::Q4_1 | GgmlDType::Q5_1 | GgmlDType::Q8_1 | GgmlDType::Q4K | GgmlDType::Q5K => &[1, 3],
         _ => &[1],
     }
@@ -33,6 +36,32 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     if !scale_bytes(format).contains(&place) {
         return r;
     }
+    if format == GgmlDType::MXFP4 {
+        return match r >> 8 & 1023 {
+            // 2^-128 or 2^-127, and a NaN.
+            n @ 0..4 => n & 1,
+            4 => 0xff,
+            _ => 117 + below(rng, 8),
+        };
+    }
+    if format == GgmlDType::NVFP4 {
+        return match r >> 8 & 1023 {
+            // Zero, subnormals and a NaN.
+            n @ 0..4 => r & 0x80 | n,
+            4 => 0x7f,
+            _ => r & 0x87 | (3 + below(rng, 8)) << 3,
+        };
+    }
+    if format == GgmlDType::IQ1M {
+        // The upper nibbles are sign and three exponent bits, and two more with two of the
+        // significand.
+        return match (place, r >> 8 & 1023) {
+            _ if chosen_of(i / format.block_bytes(), 55) == 0 => r | 0x70 | if place == 53 { 0x80 } else { 0 },
+            (53, _) => r,
+            (_, 0..8) => r & 0x8f,
+            (_, n) => r & 0x8f | (1 + n % 2) << 4,
+        };
+    }
     let sign = r & 0x80;
     let exponent = match (format, r >> 8 & 1023) {
         // Subnormals, and an infinity or a NaN, rare enough that most sums are finite numbers.
@@ -45,25 +74,60 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     sign | exponent
 }
 
+/// Returns eight bits that choose a scale of a block.
+fn chosen_of(block: usize, top: usize) -> u64 {
+    Xoshiro256PlusPlus::seed_from_u64((block * 256 + top) as u64).next_u64() >> 56
+}
+
+/// A byte of iq1_m, whose scale is in the upper nibbles of the last four odd bytes.
+fn edge_of_nibbles(block: usize, place: usize, ordinary: u64) -> u64 {
+    let chosen = chosen_of(block, 55);
+    let scale = match chosen & 7 {
+        0 | 1 => 0x7c00,
+        2 | 3 => 0,
+        4 => 0x7bff,
+        5 => 1,
+        _ => return ordinary,
+    };
+    if place < 48 || place % 2 == 0 {
+        return ordinary;
+    }
+    let signed = scale | (chosen & 8) << 12;
+    ordinary & 0x0f | (signed >> ((place - 49) / 2 * 4) & 15) << 4
+}
+
 /// Returns one byte of a sequence of blocks whose scales are at the edges: each scale of a block is
 /// infinite, zero, the largest or the smallest number of either sign in 6 of 8 blocks.
 pub(super) fn edge_block_byte(index: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     let ordinary = block_byte(index, i, rng);
     let format = format_at(index);
     let (block, place) = (i / format.block_bytes(), i % format.block_bytes());
-    let (size, scales) = if format == GgmlDType::Q8K { (4, &[3][..]) } else { (2, scale_bytes(format)) };
+    if format == GgmlDType::IQ1M {
+        return edge_of_nibbles(block, place, ordinary);
+    }
+    let size = match format {
+        GgmlDType::MXFP4 | GgmlDType::NVFP4 => 1,
+        GgmlDType::Q8K => 4,
+        _ => 2,
+    };
+    let scales = scale_bytes(format);
     let Some(&top) = scales.iter().find(|&&top| (top + 1 - size..=top).contains(&place)) else { return ordinary };
-    let chosen = Xoshiro256PlusPlus::seed_from_u64((block * 256 + top) as u64).next_u64() >> 56;
+    let chosen = chosen_of(block, top);
     let scale: u32 = match (chosen & 7, size) {
         (0 | 1, 4) => 0x7f80_0000,
+        (0 | 1, 1) if format == GgmlDType::NVFP4 => 0x7f,
+        (4, 1) if format == GgmlDType::NVFP4 => 0x7e,
+        (0 | 1, 1) => 0xff,
         (0 | 1, _) => 0x7c00,
         (2 | 3, _) => 0,
+        (4, 1) => 0xfe,
         (4, 4) => 0x7f7f_ffff,
         (4, _) => 0x7bff,
         (5, _) => 1,
         _ => return ordinary,
     };
-    let signed = scale | u32::from(chosen & 8 != 0) << (8 * size - 1);
+    // Numbers of one byte have no sign.
+    let signed = scale | u32::from(chosen & 8 != 0 && size > 1) << (8 * size - 1);
     u64::from(signed >> (8 * (place + size - 1 - top)) & 0xff)
 }
 
@@ -98,6 +162,8 @@ mod tests {
             let share = |test: fn(&f32) -> bool| 100 * elements.iter().filter(|&v| test(v)).count() / elements.len();
             let (infinite, zero) = (share(|v| v.is_infinite()), share(|v| *v == 0.0));
             let ordinary = share(|v| v.is_normal() && v.abs() < 1e3);
+            // Scales of nvfp4 are NaN or finite.
+            let infinite = if format == GgmlDType::NVFP4 { share(|v| v.is_nan()) } else { infinite };
             assert!(infinite > 3 && zero > 3 && ordinary > 3, "{format}: {infinite} {zero} {ordinary}");
         }
     }

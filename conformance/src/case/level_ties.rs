@@ -23,6 +23,7 @@ fn levels(format: GgmlDType) -> [i32; 2] {
         GgmlDType::Q6K => [-32, 31],
         GgmlDType::IQ4NL | GgmlDType::IQ4XS => [-127, 113],
         GgmlDType::TQ1_0 | GgmlDType::TQ2_0 => [-1, 1],
+        GgmlDType::MXFP4 | GgmlDType::NVFP4 => [-12, 12],
         _ => [-127, 127],
     }
 }
@@ -31,9 +32,13 @@ fn levels(format: GgmlDType) -> [i32; 2] {
 const IQ4_MIDDLES: [f64; 15] =
     [-115.5, -93.5, -74.0, -57.0, -42.0, -28.5, -16.0, -4.5, 7.0, 19.0, 31.5, 45.5, 61.0, 79.0, 101.0];
 
+/// The same of mxfp4 and nvfp4.
+const FP4_MIDDLES: [f64; 14] = [-10.0, -7.0, -5.0, -3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 5.0, 7.0, 10.0];
+
 /// Returns a number halfway between two levels, for any integer above the lowest level.
 fn middle(format: GgmlDType, level: i32) -> f64 {
     match format {
+        GgmlDType::MXFP4 | GgmlDType::NVFP4 => FP4_MIDDLES[level.rem_euclid(14) as usize],
         GgmlDType::IQ4NL | GgmlDType::IQ4XS => IQ4_MIDDLES[level.rem_euclid(15) as usize],
         _ => f64::from(level) + 0.5,
     }
@@ -53,10 +58,17 @@ pub(super) fn level_ties(f: Format, format: GgmlDType, count: usize, rng: &mut i
     bits
 }
 
-/// Returns the step between two levels: halfway between two values of f16, or any value of f32.
-fn step(is_tie: bool, rng: &mut impl RngCore) -> f64 {
+/// Returns the step between two levels: halfway between two values of f16, or any value of f32; a
+/// power of two in formats that have no others.
+fn step(format: GgmlDType, is_tie: bool, rng: &mut impl RngCore) -> f64 {
     let (r, exponent) = (rng.next_u64(), below(rng, 8) as i32 - 6);
-    let significand = if is_tie { (r & 0x7ff | 0x800) << 12 | 0x1000 } else { r & 0x7f_ffff | 0x80_0000 };
+    let significand = match format {
+        GgmlDType::MXFP4 => 0x80_0000,
+        // Three bits behind the point, or halfway between two of those.
+        GgmlDType::NVFP4 => (r & 7 | 8) << 20 | u64::from(is_tie) << 19,
+        _ if is_tie => (r & 0x7ff | 0x800) << 12 | 0x1000,
+        _ => r & 0x7f_ffff | 0x80_0000,
+    };
     significand as f64 * super::power_of_two(exponent - 23)
 }
 
@@ -64,7 +76,7 @@ fn step(is_tie: bool, rng: &mut impl RngCore) -> f64 {
 fn ties(f: Format, format: GgmlDType, bits: &mut Vec<u64>, rng: &mut impl RngCore) {
     let [lowest, highest] = levels(format);
     let is_tie = below(rng, 2) == 0;
-    let step = step(is_tie, rng) * if lowest < 0 && below(rng, 2) == 0 { -1.0 } else { 1.0 };
+    let step = step(format, is_tie, rng) * if lowest < 0 && below(rng, 2) == 0 { -1.0 } else { 1.0 };
     // Formats without negative levels store where they begin.
     let zero = if lowest == 0 { below(rng, highest as u64 + 1) as i32 } else { 0 };
     let at = |level: f64| f.near((level - f64::from(zero)) * step);
@@ -89,14 +101,14 @@ fn ties(f: Format, format: GgmlDType, bits: &mut Vec<u64>, rng: &mut impl RngCor
 /// power of two below.
 fn scale_ties(f: Format, format: GgmlDType, bits: &mut Vec<u64>, rng: &mut impl RngCore) {
     let [lowest, highest] = levels(format);
-    let mut scale = step(true, rng);
+    let mut scale = step(format, true, rng);
     // The reciprocal of the reciprocal is another number: a detour shows.
     for _ in 0..16 {
         let narrow = scale as f32;
         if 1.0 / (1.0 / narrow) != narrow {
             break;
         }
-        scale = step(true, rng);
+        scale = step(format, true, rng);
     }
     let most = f64::from(highest.max(-lowest)) * scale * if below(rng, 2) == 0 { -1.0 } else { 1.0 };
     let largest = below(rng, (SEGMENT / SUB_BLOCK) as u64) as usize;

@@ -280,7 +280,8 @@ impl Op {
     ///
     /// # Errors
     /// `UnsupportedDtype`, with a message that says what the operation takes; `InvalidArgument` if
-    /// the number of dtypes is wrong.
+    /// the number of dtypes is wrong; `UnsupportedOp` if a format has no
+    /// [quantizer](crate::GgmlDType::has_quantizer).
     pub fn check_dtypes(&self, dtypes: &[DType]) -> Result<()> {
         let DtypeRule { operands, what, holds } = self.dtype_rule(dtypes);
         if dtypes.len() != operands {
@@ -301,7 +302,10 @@ impl Op {
             return Err(Error::new(ErrorKind::UnsupportedDtype, message).with_dtypes(dtypes));
         }
         if holds {
-            return Ok(());
+            return match self {
+                Op::Quantize(format) => format.check_quantizer(),
+                _ => Ok(()),
+            };
         }
         let given: Vec<_> = dtypes.iter().map(|d| d.as_str()).collect();
         Err(Error::new(

@@ -239,7 +239,8 @@ impl Family {
                     let through = |a| formats().map(move |f| QMatmul::new(f).with_activations(a));
                     through(QActivations::Float).chain(through(QActivations::Q8_1))
                 };
-                let mut ops: Vec<Op> = formats().map(Op::Quantize).chain(formats().map(Op::Dequantize)).collect();
+                let made = formats().filter(|format| format.has_quantizer());
+                let mut ops: Vec<Op> = made.map(Op::Quantize).chain(formats().map(Op::Dequantize)).collect();
                 ops.extend(products().map(Op::QMatmul).chain(products().map(Op::QMatmulId)));
                 ops
             }

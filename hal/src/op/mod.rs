@@ -8,6 +8,8 @@ mod dtypes;
 mod family;
 mod functions;
 mod grid_sample;
+#[doc(hidden)]
+pub mod grids;
 mod index_map;
 mod indexing;
 mod packed_dtype;
@@ -72,6 +74,15 @@ macro_rules! for_formats {
             concat!($prefix, "_iq4_xs"),
             concat!($prefix, "_tq1_0"),
             concat!($prefix, "_tq2_0"),
+            concat!($prefix, "_mxfp4"),
+            concat!($prefix, "_iq2_xxs"),
+            concat!($prefix, "_iq2_xs"),
+            concat!($prefix, "_iq2_s"),
+            concat!($prefix, "_iq3_xxs"),
+            concat!($prefix, "_iq3_s"),
+            concat!($prefix, "_iq1_s"),
+            concat!($prefix, "_iq1_m"),
+            concat!($prefix, "_nvfp4"),
         ]
     };
 }

@@ -83,12 +83,59 @@ formats! {
     TQ1_0 "tq1_0" 256 54
     /// -1, 0 or 1, four in a byte, and an f16 scale per block of 256.
     TQ2_0 "tq2_0" 256 66
+    /// Numbers of f4e2m1 with a power of two, in one byte, per block of 32.
+    MXFP4 "mxfp4" 32 17
+    /// Eight levels of three with signs per entry of a code book, in 8 sub-blocks of 32, with 4-bit
+    /// scales. Needs an importance matrix to be made: see [`has_quantizer`](Self::has_quantizer).
+    IQ2XXS "iq2_xxs" 256 66
+    /// The same with a larger code book, in 16 sub-blocks of 16.
+    IQ2XS "iq2_xs" 256 74
+    /// The same with a still larger code book.
+    IQ2S "iq2_s" 256 82
+    /// Four levels of eight with signs per entry of a code book, in 8 sub-blocks of 32, with 4-bit
+    /// scales.
+    IQ3XXS "iq3_xxs" 256 98
+    /// The same with a larger code book.
+    IQ3S "iq3_s" 256 110
+    /// Eight of -1, 0 and 1 per entry of a code book, all of them an eighth more or less, in 8
+    /// sub-blocks of 32, with 3-bit scales.
+    IQ1S "iq1_s" 256 50
+    /// The same in 16 sub-blocks of 16.
+    IQ1M "iq1_m" 256 56
+    /// Numbers of f4e2m1 in blocks of 64: four sub-blocks of 16, with scales of f8e4m3.
+    NVFP4 "nvfp4" 64 36
 }
 
 impl GgmlDType {
     /// Returns the position in [`ALL`](Self::ALL), for indexing tables.
     pub const fn index(self) -> usize {
         self as usize
+    }
+
+    /// Returns whether [`quantize`](crate::BackendStorage::quantize) makes blocks of this format.
+    /// It makes none of the formats with code books, because their quantizers need an importance
+    /// matrix, which says how much each element matters; `llama-quantize --imatrix` of llama.cpp,
+    /// ggml's tool, makes them.
+    ///
+    /// ```rust
+    /// # use isobit_hal::GgmlDType;
+    /// assert!(GgmlDType::IQ4XS.has_quantizer() && !GgmlDType::IQ3XXS.has_quantizer());
+    /// ```
+    pub const fn has_quantizer(self) -> bool {
+        use GgmlDType::{IQ1M, IQ1S, IQ2S, IQ2XS, IQ2XXS, IQ3S, IQ3XXS};
+        !matches!(self, IQ2XXS | IQ2XS | IQ2S | IQ3XXS | IQ3S | IQ1S | IQ1M)
+    }
+
+    /// Checks that the format has a quantizer.
+    pub(super) fn check_quantizer(self) -> Result<()> {
+        if self.has_quantizer() {
+            return Ok(());
+        }
+        let message = format!(
+            "quantize_{self} is not supported: the format needs an importance matrix, which says how much each \
+             element matters; make its blocks with llama.cpp's llama-quantize --imatrix and load them"
+        );
+        Err(Error::new(ErrorKind::UnsupportedOp, message))
     }
 
     /// Returns the size in bytes of a row of `elements` elements.

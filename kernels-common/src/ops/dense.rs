@@ -6,8 +6,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Result};
 
-/// Alignments in bytes: of blocks, of elements that move 16 bytes at a time, and of other elements.
-pub(in crate::ops) const BLOCKS: u64 = 2;
+/// Alignments in bytes: of elements that move 16 bytes at a time, and of other elements.
 pub(in crate::ops) const VECTORS: u64 = 16;
 pub(in crate::ops) const ANYWHERE: u64 = 1;
 
@@ -34,7 +33,7 @@ impl<R: GpuRuntime> Dense<R> {
     }
 }
 
-/// Rows of blocks at even addresses, each of them contiguous.
+/// Rows of blocks, each of them contiguous.
 pub(in crate::ops) struct Rows<R: GpuRuntime> {
     pub(in crate::ops) ptr: DevicePtr,
     /// Bytes from one row to the next.
@@ -45,14 +44,14 @@ pub(in crate::ops) struct Rows<R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Rows<R> {
-    /// Makes rows of one or more matrices of bytes.
-    pub(in crate::ops) fn new(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
+    /// Makes rows of one or more matrices of bytes, aligned to `align` bytes.
+    pub(in crate::ops) fn new(storage: &GpuStorage<R>, layout: &Layout, align: u64) -> Result<Self> {
         let (dims, stride) = (layout.dims(), layout.stride());
         let last = dims.len() - 1;
         let outer = &stride[..last];
         let ptr = storage.ptr().at(DType::U8, layout.start_offset());
-        let even = ptr.0.is_multiple_of(BLOCKS) && outer.iter().all(|&s| (s as u64).is_multiple_of(BLOCKS));
-        if (stride[last] == 1 && even) || layout.elem_count() == 0 {
+        let aligned = ptr.0.is_multiple_of(align) && outer.iter().all(|&s| (s as u64).is_multiple_of(align));
+        if (stride[last] == 1 && aligned) || layout.elem_count() == 0 {
             return Ok(Self { ptr, row: outer[last - 1], matrix: outer[0], _copy: None });
         }
         let copy = Dense::copied(storage, layout)?;

@@ -30,7 +30,7 @@ pub(super) fn of(cell: &Cell, format: u8, nth: u64) -> Option<Fixed> {
         // A tile with rows to spare. In the formats with blocks of 32, its last step has one block
         // of two.
         (Op::QMatmul(q), 0) => {
-            let k = if q.format.block_size() == 32 { 3 } else { 1 };
+            let k = if q.format.block_size() < 256 { 3 } else { 1 };
             Fixed::new(&[40, k, 24], &[edges, uniform])
         }
         // One segment of products below the smallest number: the last one gives the sum its sign.
@@ -51,7 +51,11 @@ pub(super) fn of(cell: &Cell, format: u8, nth: u64) -> Option<Fixed> {
 fn block_product(op: &Op, blocks: Dist, edges: Dist, nth: u64) -> Option<Fixed> {
     let wide = Dist::Exponents { low: -60, high: -13 };
     let ids = |below| Dist::Ids { below, wild: true };
-    let few = |size: usize| if size == 32 { 13 } else { 2 };
+    let few = |size: usize| match size {
+        32 => 13,
+        64 => 7,
+        _ => 2,
+    };
     match (op, nth) {
         (Op::QMatmul(q), 0) => Some(Fixed::new(&[5, few(q.format.block_size()), 33], &[blocks, wide])),
         (Op::QMatmul(_), 1) => Some(Fixed::new(&[17, 3, 67], &[blocks, wide])),

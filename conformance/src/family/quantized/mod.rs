@@ -61,7 +61,7 @@ fn rows(draw: &mut Draw, cell: &Cell) -> &'static [usize] {
 }
 
 fn blocks_of_k(draw: &mut Draw, format: GgmlDType, left: &mut usize) -> usize {
-    let choices = if format.block_size() == 32 { BLOCKS } else { SUPER_BLOCKS };
+    let choices = if format.block_size() < 256 { BLOCKS } else { SUPER_BLOCKS };
     *left /= format.block_size();
     fit(draw, choices, left)
 }

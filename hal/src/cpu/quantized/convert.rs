@@ -22,6 +22,8 @@ pub(super) fn quantize_block<F: Format>(x: &[f32], block: &mut [u8]) {
     block.fill(0);
     match F::FORMAT {
         GgmlDType::Q8K => block[F::D..][..4].copy_from_slice(&0x7fc0_0000_u32.to_le_bytes()),
+        GgmlDType::MXFP4 => block[F::D] = 0xff,
+        GgmlDType::NVFP4 => block[F::D..][..4].fill(0x7f),
         _ => block[F::D..][..2].copy_from_slice(&0x7e00_u16.to_le_bytes()),
     }
 }

@@ -45,8 +45,10 @@ pub(super) trait Format {
     /// Reads the integers, one per element.
     fn integers(block: &[u8], out: &mut [i8]);
 
-    /// Quantizes a block of finite elements.
-    fn quantize(x: &[f32], block: &mut [u8]);
+    /// Quantizes a block of finite elements. Formats without a quantizer have no such function.
+    fn quantize(_x: &[f32], _block: &mut [u8]) {
+        unreachable!("validation refuses formats without a quantizer");
+    }
 }
 
 /// Reads an f16 of a block, widened.
@@ -65,7 +67,8 @@ pub(super) fn put_half(block: &mut [u8], at: usize, v: f32) {
 macro_rules! dispatch_format {
     ($format:expr, $F:ident => $body:expr) => {
         dispatch_format!(@arms $format, $F, $body, Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q8_1 Q2K Q3K Q4K Q5K Q6K Q8K
-            IQ4NL IQ4XS TQ1_0 TQ2_0)
+            IQ4NL IQ4XS TQ1_0 TQ2_0 MXFP4 IQ2XXS IQ2XS IQ2S IQ3XXS IQ3S IQ1S IQ1M
+            NVFP4)
     };
     (@arms $format:expr, $F:ident, $body:expr, $($name:ident)*) => {
         match $format {

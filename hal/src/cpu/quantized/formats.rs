@@ -4,6 +4,10 @@ use super::k_quants_32::Q4KOrQ5K;
 use super::legacy_quants::LegacyQuant;
 use super::q8::Q8;
 
+pub(super) use super::fp4::{MXFP4, NVFP4};
+pub(super) use super::iq1::{IQ1M, IQ1S};
+pub(super) use super::iq2::{IQ2S, IQ2XS, IQ2XXS};
+pub(super) use super::iq3::{IQ3S, IQ3XXS};
 pub(super) use super::iq4::{IQ4NL, IQ4XS};
 pub(super) use super::k_quants_16::{Q2K, Q3K, Q6K};
 pub(super) use super::q8::Q8K;

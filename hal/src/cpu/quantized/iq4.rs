@@ -1,6 +1,7 @@
 //! iq4_nl and iq4_xs: 4-bit indices into a table of 16 levels, which are closer together near 0.
 
 use super::format::{Format, SUB_BLOCKS, Scale, Summand, half_at, put_half};
+use super::nibbles;
 use super::rounding::{even, inverse, top};
 use super::search::NOTHING;
 use crate::GgmlDType;
@@ -19,25 +20,6 @@ fn nearest(v: f32) -> u8 {
         index -= u8::from(v < middle);
     }
     index
-}
-
-/// Reads the levels of 32 elements from 16 bytes.
-#[inline(always)]
-fn read(nibbles: &[u8], out: &mut [i8]) {
-    let (low, high) = out.split_at_mut(16);
-    for ((low, high), &pair) in low.iter_mut().zip(high).zip(nibbles) {
-        *low = LEVELS[usize::from(pair & 15)];
-        *high = LEVELS[usize::from(pair >> 4)];
-    }
-}
-
-/// Writes the indices of 32 elements, multiplied by `inverse`, to 16 bytes.
-#[inline(always)]
-fn write(x: &[f32], inverse: f32, nibbles: &mut [u8]) {
-    let (low, high) = x.split_at(16);
-    for ((pair, low), high) in nibbles.iter_mut().zip(low).zip(high) {
-        *pair = nearest(low * inverse) | nearest(high * inverse) << 4;
-    }
 }
 
 /// Returns the sums of `w x l` and of `w l l` over elements x with weights x x and the levels l
@@ -81,7 +63,7 @@ impl Format for IQ4NL {
 
     #[inline(always)]
     fn integers(block: &[u8], out: &mut [i8]) {
-        read(&block[2..], out);
+        nibbles::read(&block[2..], &LEVELS, out);
     }
 
     #[inline(always)]
@@ -93,7 +75,7 @@ impl Format for IQ4NL {
         let first = 1.0 / (top / f32::from(LEVELS[0]));
         let scale = search(x, top, first, 0..0);
         put_half(block, Self::D, if scale.is_nan() { f32::NAN } else { scale });
-        write(x, first, &mut block[2..]);
+        nibbles::write(x, &mut block[2..], |v| nearest(v * first));
     }
 }
 
@@ -125,8 +107,8 @@ impl Format for IQ4XS {
 
     #[inline(always)]
     fn integers(block: &[u8], out: &mut [i8]) {
-        for (nibbles, out) in block[NIBBLES..].chunks_exact(EACH).zip(out.chunks_exact_mut(Self::SUB)) {
-            read(nibbles, out);
+        for (bytes, out) in block[NIBBLES..].chunks_exact(EACH).zip(out.chunks_exact_mut(Self::SUB)) {
+            nibbles::read(bytes, &LEVELS, out);
         }
     }
 
@@ -146,7 +128,8 @@ impl Format for IQ4XS {
         let mut high = 0;
         for (j, (scale, x)) in scales.iter().zip(x.chunks_exact(Self::SUB)).enumerate() {
             let scale = even(reciprocal * scale, -32, 31);
-            write(x, inverse(step * scale as f32), &mut block[NIBBLES + EACH * j..][..EACH]);
+            let of_indices = inverse(step * scale as f32);
+            nibbles::write(x, &mut block[NIBBLES + EACH * j..][..EACH], |v| nearest(v * of_indices));
             let stored = (scale + 32) as u16;
             block[LOW_SCALES + j / 2] |= (stored as u8 & 15) << (j % 2 * 4);
             high |= (stored >> 4) << (2 * j);

@@ -1,13 +1,14 @@
 // Access to the bytes of a block for the formats: in memory, or held in registers, where every
-// offset must be a constant after unrolling. Blocks start at even addresses and all fields have
-// even offsets, so only accesses of up to 16 bits are always aligned.
+// offset must be a constant after unrolling. Blocks with an even number of bytes start at even
+// addresses and all their fields have even offsets, so only accesses of up to 16 bits are always
+// aligned; in other blocks only those of a byte.
 #pragma once
 
 #include "device_lib/vector.cuh"
 
 namespace isobit {
 
-// Bytes in memory, starting at an even address.
+// Bytes in memory.
 struct InPlace {
     const u8 *from;
 };
@@ -21,6 +22,11 @@ ISOBIT_FN u32 word_at(const InPlace &s, u32 at) {
     const u32 before = (u32)(u64)from & 2;
     const u32 word = *(const u32 *)(from - before);
     return before != 0 ? word >> 16 | half_at(s, at + 2) << 16 : word;
+}
+
+// A word at any address.
+ISOBIT_FN u32 unaligned_word_at(const InPlace &s, u32 at) {
+    return byte_at(s, at) | byte_at(s, at + 1) << 8 | byte_at(s, at + 2) << 16 | byte_at(s, at + 3) << 24;
 }
 
 // BYTES bytes in registers.
@@ -40,6 +46,12 @@ ISOBIT_FN u32 half_at(const Held<BYTES> &s, u32 at) {
 template <u32 BYTES>
 ISOBIT_FN u32 word_at(const Held<BYTES> &s, u32 at) {
     return at % 4 == 0 ? s.w[at / 4] : s.w[at / 4] >> 16 | s.w[at / 4 + 1] << 16;
+}
+
+template <u32 BYTES>
+ISOBIT_FN u32 unaligned_word_at(const Held<BYTES> &s, u32 at) {
+    const u32 before = at % 4 * 8;
+    return before == 0 ? s.w[at / 4] : s.w[at / 4] >> before | s.w[at / 4 + 1] << (32 - before);
 }
 
 // Loads bytes from memory. Uses accesses aligned to 16 or 4 bytes if that size divides BYTES, else

@@ -33,6 +33,7 @@ pub(super) fn code(dtype: DType) -> u32 {
 fn team(format: GgmlDType) -> usize {
     match format {
         GgmlDType::Q2K | GgmlDType::Q3K | GgmlDType::Q6K => 16,
+        GgmlDType::NVFP4 => 1,
         _ => format.block_size() / BLOCK,
     }
 }
@@ -40,7 +41,7 @@ fn team(format: GgmlDType) -> usize {
 /// Quantizes `elements` elements to blocks.
 ///
 /// # Safety
-/// Both must be allocated, and `to` must be even.
+/// Both must be allocated, and `to` must have the alignment of the blocks.
 pub(super) unsafe fn quantize<R: GpuRuntime>(
     device: &GpuDevice<R>,
     format: GgmlDType,
@@ -59,7 +60,7 @@ pub(super) unsafe fn quantize<R: GpuRuntime>(
         let grid = count.div_ceil(at_once) as u32;
         let launch = Launch::linear(key(format, QUANTIZE), grid, QUANTIZE_THREADS as u32);
         // SAFETY: this is a part of the elements; the caller promises that both are allocated and
-        // `to` is even.
+        // `to` is aligned.
         unsafe { launch.on(device, args![count as u64, code(dtype), from, to])? };
     }
     Ok(())
@@ -91,7 +92,7 @@ const _: () = assert!(offset_of!(Conversion, dtype) == 16 && offset_of!(Conversi
 /// Dequantizes blocks to elements, row after row.
 ///
 /// # Safety
-/// The rows must be allocated at even addresses, and `to` must have space for every element.
+/// The rows must be allocated and aligned as blocks are, and `to` must have space for every element.
 pub(super) unsafe fn dequantize<R: GpuRuntime>(
     device: &GpuDevice<R>,
     blocks: &Blocks,

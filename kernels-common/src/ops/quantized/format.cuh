@@ -4,7 +4,7 @@
 // - levels(s, at, j, w): the integers of elements 32 j + 4 w to 32 j + 4 w + 3 as the signed bytes
 //   of a word, for the block that starts at byte `at` of s;
 // - scale(s, at, j): factor and summand of sub-block j.
-// Kernels only see segments of 256 elements: eight blocks of 32, or one of 256.
+// Kernels only see segments of 256 elements: eight blocks of 32, four of 64, or one of 256.
 #pragma once
 
 #include "device_lib/bits.cuh"
@@ -27,8 +27,9 @@ ISOBIT_CONST u32 Q_SEGMENT_BYTES = Q_SEGMENT / F::BLOCK * F::BYTES;
 // Four levels: word `w` of number `j` of the blocks of 32 in a segment.
 template <typename F, typename S>
 ISOBIT_FN u32 levels_of(const S &s, u32 j, u32 w) {
-    if constexpr (F::BLOCK == Q_BLOCK)
-        return F::levels(s, j * F::BYTES, 0, w);
+    constexpr u32 EACH = F::BLOCK / Q_BLOCK;
+    if constexpr (F::BLOCK < Q_SEGMENT)
+        return F::levels(s, j / EACH * F::BYTES, j % EACH, w);
     else
         return F::levels(s, 0, j, w);
 }
@@ -36,8 +37,9 @@ ISOBIT_FN u32 levels_of(const S &s, u32 j, u32 w) {
 // The scale of sub-block `j` of a segment.
 template <typename F, typename S>
 ISOBIT_FN QScale scale_of(const S &s, u32 j) {
-    if constexpr (F::BLOCK == Q_BLOCK)
-        return F::scale(s, j * F::BYTES, 0);
+    constexpr u32 EACH = F::BLOCK / F::SUB;
+    if constexpr (F::BLOCK < Q_SEGMENT)
+        return F::scale(s, j / EACH * F::BYTES, j % EACH);
     else
         return F::scale(s, 0, j);
 }
@@ -95,6 +97,15 @@ ISOBIT_FN u32 less(u32 levels, u32 bias) { return ((levels | 0x80808080u) - bias
 template <typename S>
 ISOBIT_FN u32 nibbles(const S &s, u32 at, u32 p) {
     return word_at(s, at) >> (4 * p) & 0x0f0f0f0fu;
+}
+
+// The bytes of four words at the nibbles in four bytes.
+template <u32 FROM_0, u32 FROM_4, u32 FROM_8, u32 FROM_12>
+ISOBIT_FN u32 one_of_16(u32 indices) {
+    const u32 low = indices & 0x07070707u;
+    const u32 lower = look_up_bytes(FROM_0, FROM_4, low), upper = look_up_bytes(FROM_8, FROM_12, low);
+    const u32 is_upper = (indices >> 3 & 0x01010101u) * 0xff;
+    return (lower & ~is_upper) | (upper & is_upper);
 }
 
 // Bit pair `p` of four bytes.

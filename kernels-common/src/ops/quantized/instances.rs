@@ -72,12 +72,16 @@ pub fn add(modules: &mut Vec<Module>) {
         pack.kernel(key(format, BLOCK_PACK), symbol("pack"), "ISOBIT_Q_PACK", &[name]);
         pack.kernel(key(format, BLOCK_CHAINS), symbol("chains"), "ISOBIT_Q_CHAINS", &[name]);
         match format {
+            _ if !format.has_quantizer() => {}
             GgmlDType::Q8K => one("quantize", "ops/quantized/quantize_8k.cu", "ISOBIT_Q_QUANTIZE_8K", QUANTIZE, &[]),
             GgmlDType::IQ4NL | GgmlDType::IQ4XS => {
                 one("quantize", "ops/quantized/quantize_iq4.cu", "ISOBIT_Q_QUANTIZE_IQ4", QUANTIZE, &[name]);
             }
             GgmlDType::TQ1_0 | GgmlDType::TQ2_0 => {
                 one("quantize", "ops/quantized/quantize_ternary.cu", "ISOBIT_Q_QUANTIZE_TERNARY", QUANTIZE, &[name]);
+            }
+            GgmlDType::MXFP4 | GgmlDType::NVFP4 => {
+                one("quantize", "ops/quantized/quantize_fp4.cu", "ISOBIT_Q_QUANTIZE_FP4", QUANTIZE, &[name]);
             }
             _ if format.block_size() == 32 => {
                 one("quantize", "ops/quantized/quantize_32.cu", "ISOBIT_Q_QUANTIZE_32", QUANTIZE, &[name]);

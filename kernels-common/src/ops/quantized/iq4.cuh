@@ -13,10 +13,7 @@ ISOBIT_CONST u32 LEVELS_0 = 0xbfad9881u, LEVELS_4 = 0xf6eaddcfu, LEVELS_8 = 0x26
 
 // The levels of four indices.
 ISOBIT_FN u32 levels_at(u32 indices) {
-    const u32 low = indices & 0x07070707u;
-    const u32 lower = look_up_bytes(LEVELS_0, LEVELS_4, low), upper = look_up_bytes(LEVELS_8, LEVELS_12, low);
-    const u32 is_upper = (indices >> 3 & 0x01010101u) * 0xff;
-    return (lower & ~is_upper) | (upper & is_upper);
+    return format_detail::one_of_16<LEVELS_0, LEVELS_4, LEVELS_8, LEVELS_12>(indices);
 }
 
 } // namespace iq4_detail

@@ -1,7 +1,7 @@
 //! Quantized matrices: conversion of blocks to elements and back, and products with blocks.
 //!
-//! Kernels take contiguous operands, and blocks at even addresses. Operands in any other layout are
-//! copied first.
+//! Kernels take contiguous operands, and blocks with an even number of bytes at even addresses.
+//! Operands in any other layout are copied first.
 
 mod block;
 mod convert;
@@ -12,7 +12,7 @@ mod product;
 
 use crate::key::Key;
 use crate::launch::sizes;
-use crate::ops::dense::{ANYWHERE, BLOCKS, Dense, Rows, VECTORS, filled};
+use crate::ops::dense::{ANYWHERE, Dense, Rows, VECTORS, filled};
 use crate::ops::{cast, matmul, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -52,6 +52,11 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     }
 }
 
+/// Returns the alignment of a format's blocks in bytes.
+const fn alignment(format: GgmlDType) -> u64 {
+    if format.block_bytes().is_multiple_of(2) { 2 } else { ANYWHERE }
+}
+
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,
     srcs: &[Src<'_, GpuStorage<R>>],
@@ -69,7 +74,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     match op {
         Op::Quantize(format) => {
             let x = Dense::new(first.0, first.1, VECTORS)?;
-            filled(dst, dst_layout, BLOCKS, |to| {
+            filled(dst, dst_layout, alignment(*format), |to| {
                 // SAFETY: the layouts were validated against their buffers; a dense operand has all
                 // of their elements.
                 unsafe {
@@ -78,7 +83,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             })
         }
         Op::Dequantize(format) => {
-            let blocks = Dense::new(first.0, first.1, BLOCKS)?;
+            let blocks = Dense::new(first.0, first.1, alignment(*format))?;
             let elements = dst_layout.elem_count();
             let (dtype, device) = (dst.dtype(), first.0.device());
             filled(dst, dst_layout, VECTORS, |to| {
@@ -110,7 +115,7 @@ fn multiply<R: GpuRuntime>(
     if k == 0 && ids.is_none() {
         return dst.const_set(Scalar::zero(dst.dtype()), dst_layout);
     }
-    let rows = Rows::new(weight, weight_layout)?;
+    let rows = Rows::new(weight, weight_layout, alignment(q.format))?;
     let m = dst_layout.elem_count() / n;
     let is_float = q.activations == QActivations::Float;
     let numerics = q.numerics.unwrap_or_else(|| device.default_numerics());

@@ -116,7 +116,7 @@ impl<R: GpuRuntime> Product<'_, R> {
     }
 
     /// # Safety
-    /// The rows of blocks must be allocated at even addresses.
+    /// The rows of blocks must be allocated and aligned as blocks are.
     unsafe fn pack_matrix(&self, [first, count]: Range) -> Result<GpuStorage<R>> {
         let bytes = self.bytes(count);
         let packed = self.device.alloc(bytes, DType::U8)?;

@@ -41,7 +41,7 @@ ISOBIT_FN VectorPlace<M, SEGMENTS> vector_place(const QProduct &p) {
 template <typename F, u32 SEGMENTS>
 ISOBIT_FN void start_chunk(u8 *to, const u8 *from, u32 lane, u32 blocks) {
     constexpr u32 WHOLE = SEGMENTS * Q_SEGMENT / F::BLOCK;
-    const u32 has = F::BLOCK == Q_BLOCK ? blocks : blocks / 8;
+    const u32 has = blocks / (F::BLOCK / Q_BLOCK);
     const u32 bytes = (has < WHOLE ? has : WHOLE) * F::BYTES;
     u32 at = 0;
     if ((u64)from % 16 == 0) {
@@ -50,12 +50,14 @@ ISOBIT_FN void start_chunk(u8 *to, const u8 *from, u32 lane, u32 blocks) {
             copy16_start(to + i, from + i);
         at = bytes / 16 * 16;
     }
+    constexpr u32 SIZE = F::BYTES % 2 == 0 ? 2 : 1;
+    using Part = typename vector_detail::bits_of_size<SIZE>::type;
 #pragma unroll 4
-    for (u32 i = at + lane * 2; i < bytes; i += SEGMENTS * 2)
-        *(u16 *)(to + i) = *(const u16 *)(from + i);
+    for (u32 i = at + lane * SIZE; i < bytes; i += SEGMENTS * SIZE)
+        *(Part *)(to + i) = *(const Part *)(from + i);
     const u32 end = (bytes + Q_SEGMENT_BYTES<F> - 1) / Q_SEGMENT_BYTES<F> * Q_SEGMENT_BYTES<F>;
-    for (u32 i = bytes + lane * 2; i < end; i += SEGMENTS * 2)
-        *(u16 *)(to + i) = 0;
+    for (u32 i = bytes + lane * SIZE; i < end; i += SEGMENTS * SIZE)
+        *(Part *)(to + i) = 0;
 }
 
 // Adds the segments of a chunk, which threads left in `values`, to the result so far. Threads run

@@ -16,7 +16,7 @@ ISOBIT_FN float segment_value(const Held<Q_SEGMENT_BYTES<F>> &bytes, const float
     float p = 0;
 #pragma unroll
     for (u32 j = 0; j < Q_SEGMENT / F::SUB; j++) {
-        if (F::BLOCK == Q_BLOCK && j >= blocks)
+        if (F::BLOCK < Q_SEGMENT && j * F::SUB / Q_BLOCK >= blocks)
             break;
         const QScale scale = scale_of<F>(bytes, j);
 #pragma unroll

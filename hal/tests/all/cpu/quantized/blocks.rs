@@ -36,7 +36,7 @@ fn blocks_are_those_of_ggml() {
         let got: String = quantized(format, &x[..format.block_size()]).iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(got, hex, "{format}");
     }
-    assert_eq!(VECTORS.len(), GgmlDType::ALL.len());
+    assert_eq!(VECTORS.len(), made().count());
 }
 
 /// The limits of ggml's own test of its formats: the root of the sum of squared errors over `0.1 +
@@ -45,13 +45,14 @@ fn blocks_are_those_of_ggml() {
 fn little_is_lost() {
     let n = 4096;
     let x: Vec<f32> = (0..n).map(|i| 0.1 + 2.0 * (i as f32).cos()).collect();
-    for &format in GgmlDType::ALL {
+    for format in made() {
         let back = dequantized(format, &quantized(format, &x));
         let squares: f64 = x.iter().zip(&back).map(|(a, b)| f64::from(a - b).powi(2)).sum();
         let limit = match format {
             Q2K => 0.0075,
             Q3K => 0.004,
             TQ1_0 | TQ2_0 => 0.01,
+            MXFP4 | NVFP4 => 0.003,
             _ => 0.002,
         };
         assert!(squares.sqrt() / f64::from(n) < limit, "{format}: {}", squares.sqrt() / f64::from(n));
@@ -88,7 +89,7 @@ fn what_was_written_is_found_again() {
 
 #[test]
 fn edges_are_defined() {
-    for &format in GgmlDType::ALL {
+    for format in made() {
         let n = format.block_size();
         let zeros = quantized(format, &vec![0.0; n]);
         assert!(dequantized(format, &zeros).iter().all(|&v| v == 0.0), "{format}");
@@ -100,7 +101,12 @@ fn edges_are_defined() {
             let (first, second) = bytes.split_at(format.block_bytes());
             assert_eq!(second, quantized(format, &x[n..]));
             assert!(dequantized(format, first).iter().all(|v| v.is_nan()), "{format}");
-            let nan = if format == Q8K { &[0, 0, 0xc0, 0x7f][..] } else { &[0, 0x7e] };
+            let nan = match format {
+                Q8K => &[0, 0, 0xc0, 0x7f][..],
+                MXFP4 => &[0xff],
+                NVFP4 => &[0x7f; 4],
+                _ => &[0, 0x7e],
+            };
             let at = match format {
                 Q2K => 80,
                 Q3K => 108,
@@ -146,9 +152,21 @@ fn edges_are_defined() {
 }
 
 #[test]
+fn formats_with_code_books_have_no_quantizer() {
+    let without: Vec<GgmlDType> = GgmlDType::ALL.iter().copied().filter(|format| !format.has_quantizer()).collect();
+    assert_eq!(without, [IQ2XXS, IQ2XS, IQ2S, IQ3XXS, IQ3S, IQ1S, IQ1M]);
+    for format in without {
+        let error = storage(&[1.0f32; 256]).quantize(&Layout::contiguous(256), format).unwrap_err();
+        assert_eq!(error.kind(), isobit_hal::ErrorKind::UnsupportedOp);
+        let text = error.to_string();
+        assert!(text.contains("importance matrix") && text.contains("llama-quantize"), "{text}");
+    }
+}
+
+#[test]
 fn any_layout_and_dtype() {
     let mut rng = Rng(72);
-    for &format in GgmlDType::ALL {
+    for format in made() {
         let (size, bytes) = (format.block_size(), format.block_bytes());
         // Sources: rows of a transposed buffer, every second element of wide rows, a broadcast, and
         // an offset. The destination has rows with gaps.

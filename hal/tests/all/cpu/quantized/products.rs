@@ -100,7 +100,7 @@ fn no_elements_give_zeros() {
             }
             let many = Layout::contiguous([usize::MAX, 0]);
             assert!(x.qmatmul(&many, &weights, &Layout::contiguous([0, 0]), op).unwrap().is_empty());
-            assert!(x.quantize(&many, format).unwrap().is_empty());
+            assert!(!format.has_quantizer() || x.quantize(&many, format).unwrap().is_empty());
         }
     }
 }
@@ -235,7 +235,9 @@ fn the_baseline_gives_the_same_bits() {
         let (weights, x) = (storage(&weights), storage(&x));
         let (wl, xl) = (Layout::contiguous([n, weights.len() / n]), Layout::contiguous([5, k]));
         let same = |run: &dyn Fn() -> CpuStorage| assert_eq!(canonical(&run()), canonical(&force_baseline(run)));
-        same(&|| x.quantize(&xl, format).unwrap());
+        if format.has_quantizer() {
+            same(&|| x.quantize(&xl, format).unwrap());
+        }
         same(&|| weights.dequantize(&wl, format, DType::F32).unwrap());
         for op in products(format) {
             same(&|| x.qmatmul(&xl, &weights, &wl, op).unwrap());

@@ -19,8 +19,8 @@ fn grids() -> String {
         ("IQ1", &grids::IQ1),
     ];
     for (name, entries) in all {
-        // Without const, because clang puts constants into NVIDIA's constant memory, of which a warp
-        // reads one word at a time. It sees that nothing writes the tables.
+        // Without const, because clang puts constants into NVIDIA's constant memory, of which a
+        // warp reads one word at a time. It sees that nothing writes the tables.
         writeln!(text, "static __device__ u16 {name}_GRID[{}] = {{", entries.len()).unwrap();
         for line in entries.chunks(16) {
             line.iter().for_each(|entry| write!(text, "{entry}, ").unwrap());

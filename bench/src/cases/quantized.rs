@@ -43,8 +43,8 @@ fn conversions<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType, dtype: 
     rows.add(dequantize.name(), dtype, work, bytes, call)
 }
 
-/// Makes blocks of so many elements. Those of formats without a quantizer are bytes whose scales are
-/// finite numbers, because their upper bits are 0.
+/// Makes blocks of so many elements. Those of formats without a quantizer are bytes whose scales
+/// are finite numbers, because their upper bits are 0.
 fn matrix<R: GpuRuntime>(rows: &Rows<'_, R>, format: GgmlDType, layout: &Layout) -> Result<GpuStorage<R>> {
     let elements = layout.elem_count();
     if format.has_quantizer() {

@@ -89,7 +89,7 @@ fn edge_of_nibbles(block: usize, place: usize, ordinary: u64) -> u64 {
         5 => 1,
         _ => return ordinary,
     };
-    if place < 48 || place % 2 == 0 {
+    if place < 48 || place.is_multiple_of(2) {
         return ordinary;
     }
     let signed = scale | (chosen & 8) << 12;

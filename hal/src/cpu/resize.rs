@@ -183,7 +183,7 @@ fn interpolate<T: Element<Compute: FloatCompute + crate::WithDType>>(
     let wide = image.to_dtype(image_layout, compute).expect("the CPU casts every dtype");
     let wide: &[T::Compute] = wide.as_slice().expect("cast to the compute type");
     let sizes = &image_layout.dims()[2..];
-    let axes = Axis::all(op, sizes, if op.antialias { 3 } else { 2 });
+    let axes = Axis::all(op, sizes, 2);
     let plane: usize = sizes.iter().product();
     let keys = Keys::new(op.cubic_coeff);
     let all = |axis: &Axis| (0..axis.to).map(|i| axis.taps(i, op, &keys)).collect::<Vec<_>>();

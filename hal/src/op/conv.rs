@@ -126,8 +126,8 @@ macro_rules! conv {
 
 conv! {
     /// A convolution `[n, c_in, l] * [c_out, c_in / groups, k] -> [n, c_out, l_out]`, with `l_out =
-    /// (l + padding_before + padding_after - dilation (k - 1) - 1) / stride + 1`, rounded down. Like PyTorch's, it is a
-    /// cross-correlation: the kernel is not flipped.
+    /// (l + padding_before + padding_after - dilation (k - 1) - 1) / stride + 1`, rounded down.
+    /// Like PyTorch's, it is a cross-correlation: the kernel is not flipped.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Conv1d, Layout};

@@ -481,8 +481,7 @@ fn products_and_convolutions_of_the_vendor_and_random_numbers_are_captured() {
     let (image, kernel) = (Layout::contiguous([2, 8, 9, 9]), Layout::contiguous([4, 8, 3, 3]));
     let (lhs, rhs) = (Layout::contiguous([8, 81]), Layout::contiguous([8, 81]).transpose(0, 1).unwrap());
     let conv = |numerics| {
-        let mut op = Conv2d::default();
-        op.padding = [1, 1];
+        let mut op = Conv2d::default().with_padding([1, 1]);
         op.numerics = Some(numerics);
         op
     };

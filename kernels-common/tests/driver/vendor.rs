@@ -190,8 +190,9 @@ fn convolutions_are_within_their_bound() {
                     None => return,
                     Some(Ok(())) => results.push(download(&dst)),
                     Some(Err(why)) => {
-                        // MIOpen has no f64 convolutions and one padding for both sides, cuDNN has no good f32 and f64 transposed
-                        // convolutions, and support for groups is up to the library.
+                        // MIOpen has no f64 convolutions and one padding for both sides, cuDNN
+                        // has no good f32 and f64 transposed convolutions, and support for groups
+                        // is up to the library.
                         let wide = matches!(dtype, DType::F32 | DType::F64);
                         let may = problem.groups > 1
                             || problem.more_after != [0, 0] && why.contains("MIOpen")

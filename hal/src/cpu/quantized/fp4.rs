@@ -83,7 +83,7 @@ fn scale_of(x: f32) -> u8 {
     if x < SMALLEST_NORMAL {
         return ((x * 512.0 + 0.5) as u8).min(7);
     }
-    let bits = ((x.to_bits() >> 19) + 1) / 2 - (120 << 3);
+    let bits = (x.to_bits() >> 19).div_ceil(2) - (120 << 3);
     if bits < 15 << 3 { bits as u8 } else { LARGEST }
 }
 

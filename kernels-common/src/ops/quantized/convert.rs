@@ -92,7 +92,8 @@ const _: () = assert!(offset_of!(Conversion, dtype) == 16 && offset_of!(Conversi
 /// Dequantizes blocks to elements, row after row.
 ///
 /// # Safety
-/// The rows must be allocated and aligned as blocks are, and `to` must have space for every element.
+/// The rows must be allocated and aligned as blocks are, and `to` must have space for every
+/// element.
 pub(super) unsafe fn dequantize<R: GpuRuntime>(
     device: &GpuDevice<R>,
     blocks: &Blocks,

@@ -208,9 +208,9 @@ ISOBIT_FN C weight_of(const Axis &a, const Reach &reach, u64 tap, const Keys<C> 
 // The weights of the columns that a thread keeps, which it needs for every row and channel.
 ISOBIT_CONST u32 KEPT = 16;
 
-// The weighted sums over the elements of a plane that a kernel reaches, of channels that are computed
-// at once. Elements of weight 0 take no part. An fma with -0 is a product: so each sum starts with
-// its first element.
+// The weighted sums over the elements of a plane that a kernel reaches, of channels that are
+// computed at once. Elements of weight 0 take no part. An fma with -0 is a product: so each sum
+// starts with its first element.
 template <int CHANNELS, bool IS_CUBIC, typename T, typename C>
 ISOBIT_FN void covered(const T *image, const Reach *reaches, const Resize &r, const Keys<C> &keys, const C *kept,
                        C (&plane)[CHANNELS]) {

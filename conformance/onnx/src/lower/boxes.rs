@@ -17,26 +17,21 @@ pub(super) const TABLE: Table =
 /// both cover.
 fn overlap(ops: &Ops, boxes: &Tensor, by_centre: bool, threshold: f64) -> Lowered<Tensor> {
     let column = |at| boxes.narrow(2, at, 1);
-    let ends = |a: usize, b: usize| {
+    // What two boxes share of a side, and the length of each.
+    let side = |a: usize, b: usize| -> Lowered<[Tensor; 2]> {
         let (a, b) = (column(a)?, column(b)?);
-        if by_centre {
+        let [low, high] = if by_centre {
             let half = ops.affine(&b, 0.5, 0.0)?;
-            return Ok([ops.sub(&a, &half)?, ops.add(&a, &half)?]);
-        }
-        Ok([ops.binary(BinaryOp::Minimum, &a, &b)?, ops.binary(BinaryOp::Maximum, &a, &b)?])
-    };
-    let sides: [Lowered<[Tensor; 2]>; 2] = if by_centre { [ends(0, 2), ends(1, 3)] } else { [ends(1, 3), ends(0, 2)] };
-    let (mut shared, mut area) = (None, None);
-    for side in sides {
-        let [low, high] = side?;
+            [ops.sub(&a, &half)?, ops.add(&a, &half)?]
+        } else {
+            [ops.binary(BinaryOp::Minimum, &a, &b)?, ops.binary(BinaryOp::Maximum, &a, &b)?]
+        };
         let start = ops.binary(BinaryOp::Maximum, &low, &low.transpose(1, 2)?)?;
         let end = ops.binary(BinaryOp::Minimum, &high, &high.transpose(1, 2)?)?;
-        let both = ops.unary(UnaryOp::Relu, &ops.sub(&end, &start)?)?;
-        let length = ops.sub(&high, &low)?;
-        shared = Some(shared.map_or(Ok(both.clone()), |shared| ops.mul(&shared, &both))?);
-        area = Some(area.map_or(Ok(length.clone()), |area| ops.mul(&area, &length))?);
-    }
-    let (Some(shared), Some(area)) = (shared, area) else { unreachable!("a box has two sides") };
+        Ok([ops.unary(UnaryOp::Relu, &ops.sub(&end, &start)?)?, ops.sub(&high, &low)?])
+    };
+    let (x, y) = if by_centre { (side(0, 2)?, side(1, 3)?) } else { (side(1, 3)?, side(0, 2)?) };
+    let [shared, area] = [ops.mul(&x[0], &y[0])?, ops.mul(&x[1], &y[1])?];
     let all = ops.sub(&ops.add(&area, &area.transpose(1, 2)?)?, &shared)?;
     // Boxes without an area divide 0 by 0, and NaN is not above the limit.
     ops.compare_with(CmpOp::Gt, &ops.div(&shared, &all)?, threshold)

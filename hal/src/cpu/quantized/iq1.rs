@@ -2,7 +2,7 @@
 //! eighth more or less. The integers are 8 times that.
 
 use super::format::{Format, Scale, Summand, half_at};
-use super::grid::{entry, odd, put, u16_at};
+use super::grid::{entry, nibble, odd, put, u16_at};
 use crate::GgmlDType;
 use crate::op::grids;
 
@@ -66,7 +66,7 @@ impl Format for IQ1M {
     #[inline(always)]
     fn integers(block: &[u8], out: &mut [i8]) {
         for (i, out) in out.chunks_exact_mut(EACH).enumerate() {
-            let high = u32::from(block[32 + i / 2] >> (i % 2 * 4) & 15);
+            let high = nibble(&block[32..], i);
             read(u32::from(block[i]) | (high & 7) << 8, high >> 3 == 1, out);
         }
     }

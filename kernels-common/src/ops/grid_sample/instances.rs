@@ -3,7 +3,7 @@
 use super::combined_floats;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
-use isobit_hal::{DType, Interpolation};
+use isobit_hal::{DType, GridSample, Interpolation, Op};
 
 /// Returns the elements around a position along one dimension.
 const fn taps(mode: Interpolation) -> usize {
@@ -24,14 +24,11 @@ pub fn add(modules: &mut Vec<Module>) {
     use Interpolation::{Cubic, Linear, Nearest};
     for dtype in combined_floats() {
         let mut module = Module::new(format!("grid_sample_{dtype}"), "ops/grid_sample/grid_sample.cu");
-        let grids: &[DType] = match dtype {
-            DType::F8E4M3 => &[DType::F32],
-            DType::F16 | DType::BF16 => &[dtype, DType::F32],
-            _ => &[dtype],
-        };
-        for &grid in grids {
+        let takes = |grid: DType| Op::GridSample(GridSample::new()).check_dtypes(&[dtype, grid, dtype]).is_ok();
+        for grid in DType::ALL.iter().copied().filter(|&grid| takes(grid)) {
             for (mode, name) in [(Nearest, "nearest"), (Linear, "linear"), (Cubic, "cubic")] {
-                for dims in [2, 3].into_iter().filter(|&dims| dims == 2 || mode != Cubic) {
+                let op = GridSample::new().with_mode(mode);
+                for dims in [2, 3].into_iter().filter(|&dims| op.takes_dims(dims)) {
                     let args = [&dims.to_string(), &taps(mode).to_string(), dtype.as_str(), grid.as_str()];
                     let name = format!("grid_sample{dims}d_{name}_{dtype}_{grid}");
                     module.kernel(key(mode, dims, [dtype, grid]), name, "ISOBIT_GRID_SAMPLE", &args);

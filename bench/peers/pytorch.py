@@ -131,9 +131,13 @@ def along_rows(dtype):
     weight, bias = rand(8192, dtype=dtype), rand(8192, dtype=dtype)
     skip, x_bias = rand(8192, 8192, dtype=dtype), rand(8192, dtype=dtype)
     yield "softmax_last", "8192x8192", lambda: torch.softmax(x, -1)
+    yield "safe_softmax_last", "8192x8192", lambda: torch._safe_softmax(x, -1)
     yield "log_softmax_last", "8192x8192", lambda: torch.log_softmax(x, -1)
     yield "rms_norm_last", "8192x8192", lambda: F.rms_norm(x, (8192,), weight, 1e-5)
     yield "layer_norm_last", "8192x8192", lambda: F.layer_norm(x, (8192,), weight, bias, 1e-5)
+    yield "layer_norm_plain_last", "8192x8192", lambda: F.layer_norm(x, (8192,), None, None, 1e-5)
+    # PyTorch has no statistics without the result.
+    yield "layer_norm_stats_last", "8192x8192", lambda: torch.native_layer_norm(x, (8192,), None, None, 1e-5)
     yield "skip_layer_norm_last", "8192x8192", lambda: F.layer_norm(x + x_bias + skip, (8192,), weight, bias, 1e-5)
     yield "cumsum_last", "8192x8192", lambda: torch.cumsum(x, 1)
     yield "cumsum_last_reverse", "8192x8192", lambda: torch.cumsum(x.flip(1), 1).flip(1)

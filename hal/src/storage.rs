@@ -3,12 +3,7 @@
 use crate::cpu_storage::through_host;
 use crate::device::next_numbers;
 use crate::{
-    Activation, AdaptivePool, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d,
-    Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func,
-    GatherNd, GgmlDType, GridSample, Indexing, KernelArg, LaunchConfig, Layout, LeakyRelu, Matmul, MatmulInteger,
-    MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate,
-    QMatmul, Reduce, Repeat, Resize, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK,
-    Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    Activation, AdaptivePool, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd, GgmlDType, GridSample, Indexing, KernelArg, LaunchConfig, LayerNorm, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce, Repeat, Resize, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1011,6 +1006,15 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Softmax, &[(self, layout)])
     }
 
+    /// Computes [`Op::SafeSoftmax`]: [`softmax_last_dim`](Self::softmax_last_dim) with zeros for rows of
+    /// -infinity alone. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` for rank 0.
+    fn safe_softmax_last_dim(&self, layout: &Layout) -> Result<Self> {
+        Self::apply(&Op::SafeSoftmax, &[(self, layout)])
+    }
+
     /// Computes the logarithm of [`softmax_last_dim`](Self::softmax_last_dim). Dtypes: floats.
     /// [Class](crate::Class): defined.
     ///
@@ -1038,8 +1042,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::RmsNorm { eps }, &[(self, layout), (weight, weight_layout)])
     }
 
-    /// Computes [`Op::LayerNorm`] over the last dimension. Dtypes: floats. [Class](crate::Class):
-    /// defined.
+    /// Computes [`Op::LayerNorm`] with a weight and a bias over the last dimension. Dtypes: floats.
+    /// [Class](crate::Class): defined.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -1063,7 +1067,18 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         bias_layout: &Layout,
         eps: f64,
     ) -> Result<Self> {
-        Self::apply(&Op::LayerNorm { eps }, &[(self, layout), (weight, weight_layout), (bias, bias_layout)])
+        let op = Op::LayerNorm(LayerNorm::new(eps));
+        Self::apply(&op, &[(self, layout), (weight, weight_layout), (bias, bias_layout)])
+    }
+
+    /// Computes [`Op::LayerNormStats`]: the mean and the factor of each row of
+    /// [`layer_norm`](Self::layer_norm), as `[.., 2]` of the compute type. Dtypes: floats.
+    /// [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the rows have no elements.
+    fn layer_norm_stats(&self, layout: &Layout, eps: f64) -> Result<Self> {
+        Self::apply(&Op::LayerNormStats { eps }, &[(self, layout)])
     }
 
     /// Computes [`Op::SkipLayerNorm`] over the last dimension: [`layer_norm`](Self::layer_norm) of

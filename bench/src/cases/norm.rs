@@ -2,7 +2,7 @@
 //! the size of a vocabulary.
 
 use super::{MATRIX, Rows};
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, LayerNorm, Layout, Op, Result, Src};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
 /// Number of rows and elements per row. The peer measures the first.
@@ -21,9 +21,12 @@ fn norms<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [m, n]: [usize; 2]
     let eps = 1e-5;
     let ops = [
         ("softmax_last", Op::Softmax),
+        ("safe_softmax_last", Op::SafeSoftmax),
         ("log_softmax_last", Op::LogSoftmax),
         ("rms_norm_last", Op::RmsNorm { eps }),
-        ("layer_norm_last", Op::LayerNorm { eps }),
+        ("layer_norm_last", Op::LayerNorm(LayerNorm::new(eps))),
+        ("layer_norm_plain_last", Op::LayerNorm(LayerNorm::new(eps).with_inputs(false, false))),
+        ("layer_norm_stats_last", Op::LayerNormStats { eps }),
         ("skip_layer_norm_last", Op::SkipLayerNorm { eps }),
     ];
     if !ops.iter().any(|(name, _)| rows.wants(name, dtype)) {
@@ -32,17 +35,23 @@ fn norms<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [m, n]: [usize; 2]
     let (l, row, work) = (&Layout::contiguous([m, n]), &Layout::contiguous(n), &format!("{m}x{n}"));
     let (x, skip) = (&rows.bench.random(m * n, dtype)?, &rows.bench.random(m * n, dtype)?);
     let (w, b, x_bias) = (&rows.bench.random(n, dtype)?, &rows.bench.random(n, dtype)?, &rows.bench.random(n, dtype)?);
-    let dst = &mut rows.bench.output(m * n, dtype)?;
+    let (dst, of_rows) = (&mut rows.bench.output(m * n, dtype)?, &Layout::contiguous([m, 2]));
+    let stats = &mut rows.bench.output(m * 2, dtype.compute())?;
     let [x, skip] = [x, skip].map(|s| Src::Storage(s, l));
     let [w, b, x_bias] = [w, b, x_bias].map(|s| Src::Storage(s, row));
     for (name, op) in &ops {
         // How many inputs are as large as the result, and all of them.
         let (large, inputs): (usize, &[_]) = match op {
             Op::RmsNorm { .. } => (1, &[x, w]),
-            Op::LayerNorm { .. } => (1, &[x, w, b]),
+            Op::LayerNorm(p) if p.has_weight => (1, &[x, w, b]),
             Op::SkipLayerNorm { .. } => (2, &[x, skip, w, b, x_bias]),
             _ => (1, &[x]),
         };
+        if let Op::LayerNormStats { .. } = op {
+            let bytes = m * n * dtype.size_in_bytes() + 2 * m * dtype.compute().size_in_bytes();
+            rows.add(name, dtype, work, bytes, Box::new(|| GpuStorage::apply_into(op, inputs, stats, of_rows)))?;
+            continue;
+        }
         let bytes = ((large + 1) * m * n + (inputs.len() - large) * n) * dtype.size_in_bytes();
         rows.add(name, dtype, work, bytes, Box::new(|| GpuStorage::apply_into(op, inputs, dst, l)))?;
     }

@@ -75,6 +75,8 @@ def softmaxes(golden, dtype, view):
         relative = u * (far + share + 2 * EXP[dtype] + depth(n) + 3)
         tiny = 2.0 ** (-149 if compute(dtype) == "f32" else -1074)
         emit(golden, "softmax", dtype, [view], y, y * relative * 1.01 + tiny)
+        safe = torch._safe_softmax(t, -1).numpy()
+        emit(golden, "safe_softmax", dtype, [view], safe, safe * relative * 1.01 + tiny)
         absolute = u * (far + share + EXP[dtype] + depth(n) + 4 * np.log(max(n, 2)) + np.abs(np.nan_to_num(log, posinf=0, neginf=0)))
         emit(golden, "log_softmax", dtype, [view], log, absolute * 1.01)
 
@@ -101,6 +103,25 @@ def layer_norm(dtype, x, weight, bias, eps):
     return y, (part * (u * (h + 12) + off * scale + (off * scale) ** 2) + moved * 2 + u * np.abs(b)) * 1.01
 
 
+def layer_forms(golden, dtype, view, weight, bias, eps):
+    """Layer norms without a weight, a bias or both, and the mean and the scale of each row."""
+    u, x, n, params = U[compute(dtype)], wide(view.array()), view.shape[-1], named(eps=[eps])
+    ones, zeros = (View(dtype, np.full(n, v).astype(DTYPES[dtype])) for v in (1, 0))
+    for op, w, b, inputs in [
+        ("layer_norm_weight", weight, zeros, [weight]),
+        ("layer_norm_bias", ones, bias, [bias]),
+        ("layer_norm_plain", ones, zeros, []),
+    ]:
+        y, bound = layer_norm(dtype, x, w, b, eps)
+        emit(golden, op, dtype, [view, *inputs], y, bound, params)
+    _, mean, scale = torch.native_layer_norm(torch.from_numpy(x.copy()), (n,), None, None, parameter(eps, dtype))
+    mean, scale = mean.numpy(), scale.numpy()
+    off = u * (depth(n) + 3) * np.abs(x).mean(-1, keepdims=True)
+    relative = u * (depth(n) + 12) + off * scale + (off * scale) ** 2
+    stats, bounds = np.concatenate([mean, scale], -1), np.concatenate([off, scale * relative], -1)
+    emit(golden, "layer_norm_stats", compute(dtype), [view], stats, bounds * 1.01, params)
+
+
 def norms(golden, dtype, view, weight, bias, eps):
     u, x, w = U[compute(dtype)], wide(view.array()), wide(weight.array())
     t, n = torch.from_numpy(x.copy()), x.shape[-1]
@@ -111,6 +132,7 @@ def norms(golden, dtype, view, weight, bias, eps):
     emit(golden, "rms_norm", dtype, [view, weight], y, np.abs(y) * u * (0.5 * (h + 4) + 5) * 1.01, params)
     y, bound = layer_norm(dtype, x, weight, bias, eps)
     emit(golden, "layer_norm", dtype, [view, weight, bias], y, bound, params)
+    layer_forms(golden, dtype, view, weight, bias, eps)
 
 
 def skip_norm(golden, dtype, view, skip, weight, bias, view_bias, eps):

@@ -5,7 +5,7 @@ use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, values};
-use isobit_hal::Op;
+use isobit_hal::{DType, LayerNorm, Op};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -38,10 +38,17 @@ impl Family for NormFamily {
         let eps = params.number("eps");
         match op {
             Op::RmsNorm { .. } => Op::RmsNorm { eps },
-            Op::LayerNorm { .. } => Op::LayerNorm { eps },
+            Op::LayerNorm(p) => Op::LayerNorm(LayerNorm::new(eps).with_inputs(p.has_weight, p.has_bias)),
+            Op::LayerNormStats { .. } => Op::LayerNormStats { eps },
             Op::SkipLayerNorm { .. } => Op::SkipLayerNorm { eps },
             other => other.clone(),
         }
+    }
+
+    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        let result = |dtype: DType| if is_stats(op) { dtype.compute() } else { dtype };
+        let of = |&dtype: &DType| [vec![dtype; op.inputs()], vec![result(dtype)]].concat();
+        DType::ALL.iter().map(of).collect()
     }
 
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
@@ -76,17 +83,31 @@ impl Family for NormFamily {
         shape.push(n);
         if draw.chance(4) {
             let empty = draw.pick(0..shape.len());
-            shape[empty] = 0;
+            // A row without elements has no statistics.
+            let is_row = is_stats(op) && empty == shape.len() - 1;
+            shape[empty] = usize::from(is_row);
         }
         let inputs: Vec<Vec<usize>> = (0..op.inputs()).map(|i| self.input_dims(op, &shape, i)).collect();
-        let layouts = layouts(draw, plan, &inputs, &shape);
+        let mut result = shape.clone();
+        if is_stats(op) {
+            *result.last_mut().expect("a row has a dimension") = 2;
+        }
+        let layouts = layouts(draw, plan, &inputs, &result);
         let eps = draw.one_of(EPS);
-        let params = if op.inputs() > 1 { Named::default().with("eps", &[eps]) } else { Named::default() };
+        let has_eps = !matches!(op, Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax);
+        let params = if has_eps { Named::default().with("eps", &[eps]) } else { Named::default() };
         (shape, Some(Params::Named(params)), layouts)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
         let dist = match (op, input) {
+            // Rows of which all or nearly all elements are -infinity.
+            (Op::SafeSoftmax, _) => draw.pick(prop_oneof![
+                3 => Just(Dist::Hiding { share: 256, wild: false }),
+                3 => select(&[192, 250, 255][..]).prop_map(|share| Dist::Hiding { share, wild: false }),
+                1 => Just(Dist::Hiding { share: 250, wild: true }),
+                1 => Just(Dist::Specials),
+            ]),
             // From distributions in which no power vanishes to those in which all but one do.
             (Op::Softmax | Op::LogSoftmax, _) => draw.pick(prop_oneof![
                 6 => (-2..9i32).prop_map(|scale| Dist::Uniform { scale }),
@@ -109,6 +130,11 @@ impl Family for NormFamily {
         };
         Some(values::of(draw, dist))
     }
+}
+
+/// Whether the result has two numbers for each row.
+fn is_stats(op: &Op) -> bool {
+    matches!(op, Op::LayerNormStats { .. })
 }
 
 /// Whether an input has rows, and is not a parameter of a row's length.

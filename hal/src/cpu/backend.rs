@@ -68,9 +68,14 @@ impl BackendStorage for CpuStorage {
             Op::Scan(op) => scan::scan(*op, stored(0), dst, dl),
             Op::Matmul(op) => matmul::matmul(*op, stored(0), stored(1), dst, dl),
             Op::MatmulInteger(op) => matmul_integer::matmul_integer(*op, stored, dst, dl),
-            Op::Softmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
+            Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
-            Op::LayerNorm { eps } => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),
+            Op::LayerNorm(p) => {
+                let weight = p.has_weight.then(|| stored(1));
+                let bias = p.has_bias.then(|| stored(inputs.len() - 1));
+                norm::layer_norm(p.eps, stored(0), [weight, bias], dst, dl);
+            }
+            Op::LayerNormStats { eps } => return norm::layer_norm_stats(*eps, stored(0), dst, dl),
             Op::SkipLayerNorm { eps } => {
                 return norm::skip_layer_norm(*eps, [0, 1].map(stored), [2, 3, 4].map(stored), dst, dl);
             }

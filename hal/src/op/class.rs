@@ -197,9 +197,11 @@ impl Op {
             | Op::Elu(_)
             | Op::Celu(_)
             | Op::Softmax
+            | Op::SafeSoftmax
             | Op::LogSoftmax
             | Op::RmsNorm { .. }
-            | Op::LayerNorm { .. }
+            | Op::LayerNorm(_)
+            | Op::LayerNormStats { .. }
             | Op::SkipLayerNorm { .. }
             | Op::Rope(_)
             | Op::ScaledDotProductAttention(_)

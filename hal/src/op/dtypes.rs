@@ -160,14 +160,19 @@ impl Op {
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => combined_floats(2, ds),
             Op::Resize(p) if p.mode == Interpolation::Nearest => any(2, ds),
             Op::AdaptiveAvgPool(_) | Op::LpPool(_) => combined_floats(2, ds),
-            Op::Softmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) | Op::Resize(_) => combined_floats(2, ds),
+            Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) | Op::Resize(_) => combined_floats(2, ds),
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
             Op::Binary(_) => any(3, ds),
             Op::AddActivation(_) | Op::RmsNorm { .. } => combined_floats(3, ds),
             Op::Matmul(_) => product(ds),
             Op::MatmulInteger(p) => matmul_integer(p, ds),
-            Op::LayerNorm { .. } | Op::Rope(_) => combined_floats(4, ds),
+            Op::LayerNorm(p) => combined_floats(p.inputs() + 1, ds),
+            Op::LayerNormStats { .. } => {
+                let holds = matches!(ds, [src, dst] if combined_floats(1, &[*src]).holds && *dst == src.compute());
+                DtypeRule::new(2, "floats other than f8e5m2, and a destination of f64 for f64, else f32", holds)
+            }
+            Op::Rope(_) => combined_floats(4, ds),
             Op::SkipLayerNorm { .. } => combined_floats(6, ds),
             Op::ScaledDotProductAttention(p) => attention(p, ds),
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => wide_floats(3, ds),

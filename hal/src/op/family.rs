@@ -5,12 +5,7 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, AdaptivePool, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d,
-    ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, GridSample, Indexing, Interpolation,
-    LeakyRelu, Matmul, MatmulInteger, Op, Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate,
-    QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp,
-    ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d,
-    UpsampleNearest2d,
+    Activation, AdaptivePool, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, GridSample, Indexing, Interpolation, LayerNorm, LeakyRelu, Matmul, MatmulInteger, Op, Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -24,7 +19,7 @@ macro_rules! families {
         /// # use isobit_hal::{Family, Op};
         /// assert_eq!(Op::Softmax.family(), Family::Norm);
         /// assert_eq!(Family::Norm.name(), "norm");
-        /// assert_eq!(Family::Norm.examples().len(), 5);
+        /// assert_eq!(Family::Norm.examples().len(), 10);
         /// # Ok::<(), isobit_hal::Error>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -143,7 +138,12 @@ impl Family {
             Family::Scan => ScanOp::ALL.iter().map(|&op| Op::Scan(Scan::new(op, 0))).collect(),
             Family::Norm => {
                 let eps = 1e-5;
-                vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps }, Op::LayerNorm { eps }, Op::SkipLayerNorm { eps }]
+                let inputs = [(true, true), (true, false), (false, true), (false, false)];
+                let layers = inputs.map(|(w, b)| Op::LayerNorm(LayerNorm::new(eps).with_inputs(w, b)));
+                let mut ops = vec![Op::Softmax, Op::SafeSoftmax, Op::LogSoftmax, Op::RmsNorm { eps }];
+                ops.extend(layers);
+                ops.extend([Op::LayerNormStats { eps }, Op::SkipLayerNorm { eps }]);
+                ops
             }
             Family::Rope => RopeForm::ALL.iter().map(|&form| Op::Rope(form)).collect(),
             Family::Attention => {
@@ -270,9 +270,8 @@ impl Op {
             Op::Matmul(_) | Op::MatmulInteger(_) => Family::Matmul,
             Op::Triangle(_) => Family::Triangle,
             Op::Scan(_) => Family::Scan,
-            Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } | Op::SkipLayerNorm { .. } => {
-                Family::Norm
-            }
+            Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax | Op::RmsNorm { .. } => Family::Norm,
+            Op::LayerNorm(_) | Op::LayerNormStats { .. } | Op::SkipLayerNorm { .. } => Family::Norm,
             Op::Rope(_) => Family::Rope,
             Op::ScaledDotProductAttention(_) => Family::Attention,
             Op::Sort(_) | Op::ArgSort(_) | Op::TopK(_) | Op::ArgTopK(_) => Family::Sort,

@@ -12,6 +12,7 @@ mod grid_sample;
 pub mod grids;
 mod index_map;
 mod indexing;
+mod norm;
 mod packed_dtype;
 mod params;
 mod product;
@@ -31,6 +32,7 @@ pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, 
 pub use grid_sample::{GridPadding, GridSample, Interpolation};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
 pub use indexing::{GatherNd, Indexing, ScatterNd, ScatterReduce};
+pub use norm::LayerNorm;
 pub use packed_dtype::{Pack, PackedDType, Unpack};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use product::MatmulInteger;
@@ -221,6 +223,19 @@ pub enum Op {
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
     Softmax,
+    /// [`Softmax`](Self::Softmax), except that a row of which every element is -infinity gives zeros
+    /// instead of NaN: what attention needs for a query that a mask lets see no key. It is PyTorch's
+    /// `_safe_softmax`. Floats. Dtypes: `[src, dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let hidden = f32::NEG_INFINITY;
+    /// let x = CpuDevice.storage_from_slice(&[3.0, hidden, hidden, hidden])?;
+    /// let y = x.safe_softmax_last_dim(&Layout::contiguous((2, 2)))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 0.0, 0.0, 0.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    SafeSoftmax,
     /// The logarithm of the softmax over the last dimension: `(x - m) - log(sum e^(x - m))`, with
     /// `m` the maximum of the row. Floats. Dtypes: `[src, dst]`, equal.
     ///
@@ -249,28 +264,26 @@ pub enum Op {
         /// Added under the root, so that the divisor is not 0.
         eps: f64,
     },
-    /// Layer normalization (Ba, Kiros and Hinton 2016,
-    /// [arXiv:1607.06450](https://arxiv.org/abs/1607.06450)) over the last dimension: `(x -
-    /// mean(x)) / sqrt(variance(x) + eps) * weight + bias`. The variance divides by the number of
-    /// elements. `weight` and `bias` have one dimension, of the same size. Floats. Dtypes: `[src,
-    /// weight, bias, dst]`, equal.
+    /// See [`LayerNorm`]. Floats. Dtypes: `[src, dst]`, with the weight and the bias before `dst` if
+    /// the parameters have them, equal.
+    LayerNorm(LayerNorm),
+    /// What [`LayerNorm`] computes for each row: the mean, and the factor `1 / sqrt(variance + eps)`,
+    /// as the two elements of the last dimension of the result. Rows must have elements. Floats.
+    /// Dtypes: `[src, dst]`, dst f64 for f64, else f32.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
-    /// let l = Layout::contiguous(2);
-    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0])?; // mean 3, variance 4
-    /// let weight = CpuDevice.storage_from_slice(&[1.0f32, 1.0])?;
-    /// let bias = CpuDevice.storage_from_slice(&[0.0f32, 10.0])?;
-    /// let y = x.layer_norm(&l, &weight, &l, &bias, &l, 0.0)?;
-    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 11.0]);
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0, 2.0, 2.0])?;
+    /// let stats = x.layer_norm_stats(&Layout::contiguous((2, 2)), 0.25)?;
+    /// assert_eq!(stats.to_vec::<f32>()?[2..], [2.0, 2.0]); // mean 2, variance 0
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
-    LayerNorm {
-        /// Added under the root, so that the divisor is not 0.
+    LayerNormStats {
+        /// Added under the root, so that the factor is finite.
         eps: f64,
     },
     /// The end of a block with a residual connection, in one pass:
-    /// [`LayerNorm`](Self::LayerNorm) of `(src + src_bias) + skip`, with both sums rounded to the
+    /// [`LayerNorm`] of `(src + src_bias) + skip`, with both sums rounded to the
     /// dtype as by `add`, so that the bits are those of the three operations. It is the operation
     /// `SkipLayerNormalization` of ONNX Runtime, which adds in another order. `skip` has the shape
     /// of `src`; `weight`, `bias` and `src_bias` (of the product that made `src`) have one
@@ -676,9 +689,11 @@ impl Op {
             },
             Op::Scan(s) => s.op.name(),
             Op::Softmax => "softmax",
+            Op::SafeSoftmax => "safe_softmax",
             Op::LogSoftmax => "log_softmax",
             Op::RmsNorm { .. } => "rms_norm",
-            Op::LayerNorm { .. } => "layer_norm",
+            Op::LayerNorm(p) => p.name(),
+            Op::LayerNormStats { .. } => "layer_norm_stats",
             Op::SkipLayerNorm { .. } => "skip_layer_norm",
             Op::Rope(form) => form.name(),
             Op::ScaledDotProductAttention(p) => p.name(),

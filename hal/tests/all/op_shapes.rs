@@ -216,7 +216,11 @@ fn ids_must_suit_what_they_count_in() {
 fn rows_and_their_parameters_must_fit() {
     refused(Op::Softmax, &[&[]], ErrorKind::InvalidArgument, "rank 0");
     refused(Op::RmsNorm { eps: 0.0 }, &[&[2, 3], &[2]], ErrorKind::ShapeMismatch, "[3]");
-    refused(Op::LayerNorm { eps: 0.0 }, &[&[2, 3], &[3], &[1, 3]], ErrorKind::ShapeMismatch, "[3]");
+    let layer = LayerNorm::new(0.0);
+    refused(Op::LayerNorm(layer), &[&[2, 3], &[3], &[1, 3]], ErrorKind::ShapeMismatch, "[3]");
+    refused(Op::LayerNorm(layer.with_inputs(false, true)), &[&[2, 3], &[2]], ErrorKind::ShapeMismatch, "[3]");
+    assert_eq!(shape(Op::LayerNormStats { eps: 0.0 }, &[&[4, 0, 3]]).unwrap(), [4, 0, 2]);
+    refused(Op::LayerNormStats { eps: 0.0 }, &[&[4, 0]], ErrorKind::InvalidArgument, "no mean");
     let skip = Op::SkipLayerNorm { eps: 0.0 };
     assert_eq!(shape(skip.clone(), &[&[2, 3], &[2, 3], &[3], &[3], &[3]]).unwrap(), [2, 3]);
     assert_eq!(shape(skip.clone(), &[&[0, 3], &[0, 3], &[3], &[3], &[3]]).unwrap(), [0, 3]);

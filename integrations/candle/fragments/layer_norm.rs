@@ -8,6 +8,7 @@
         bias: &candle::CudaStorage,
         bias_layout: &Layout,
     ) -> Result<(candle::CudaStorage, Shape)> {
-        let op = candle::cuda::isobit::Op::LayerNorm { eps: self.eps.into() };
+        use candle::cuda::isobit::{LayerNorm as Parameters, Op};
+        let op = Op::LayerNorm(Parameters::new(self.eps.into()));
         candle::CudaStorage::apply(&op, &[(x, layout), (weight, weight_layout), (bias, bias_layout)])
     }

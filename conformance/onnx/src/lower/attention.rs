@@ -7,7 +7,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::{Tensor, broadcast_shape};
-use isobit::{Attention, CmpOp, DType, Op, ReduceOp, RopeForm, UnaryOp};
+use isobit::{Attention, CmpOp, DType, Op, RopeForm, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("Attention", Rule::Code(attention)),
@@ -205,14 +205,8 @@ fn composed(
         None => capped.clone(),
     };
     let precision = call.dtype("softmax_precision")?.unwrap_or(dtype);
-    let mut weights = ops.cast(&ops.apply(&Op::Softmax, &[&ops.cast(&biased, precision)?])?, dtype)?;
-    if let Some(bias) = &bias.sum {
-        // A query that sees no key gets zeros.
-        let last = bias.rank() - 1;
-        let seen = ops.reduce(ReduceOp::Max, bias, &[last])?;
-        let is_hidden = ops.compare_with(CmpOp::Eq, &seen, f64::NEG_INFINITY)?;
-        weights = ops.select(&is_hidden, &ops.scalar(dtype, 0.0)?, &weights)?;
-    }
+    // A query that sees no key gets zeros.
+    let weights = ops.cast(&ops.apply(&Op::SafeSoftmax, &[&ops.cast(&biased, precision)?])?, dtype)?;
     let y = ops.matmul(&weights, &shared(ops, value, query)?)?;
     let scores = match call.int("qk_matmul_output_mode").unwrap_or(0) {
         0 | 1 => capped,

@@ -8,7 +8,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::{Tensor, axis_of};
-use isobit::{CmpOp, DType, Op, Powf, ReduceOp, UnaryOp};
+use isobit::{CmpOp, DType, LayerNorm, Op, Powf, ReduceOp, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("LayerNormalization", Rule::Code(layer_norm)),
@@ -49,16 +49,16 @@ impl Rows {
 fn layer_norm(call: &Call<'_>) -> Outputs {
     let (ops, dims, rows) = (call.ops(), call.input(0)?.dims(), rows(call)?);
     let weight = rows.parameter(ops, dims, call.input(1)?)?;
-    let bias = match call.optional(2)? {
-        Some(bias) => rows.parameter(ops, dims, bias)?,
-        None => ops.fill(rows.x.dtype(), &[rows.length], 0.0)?,
-    };
+    let bias = call.optional(2)?.map(|bias| rows.parameter(ops, dims, bias)).transpose()?;
     let eps = call.float("epsilon").unwrap_or(EPSILON);
-    let y = ops.apply(&Op::LayerNorm { eps }, &[&rows.x, &weight, &bias])?;
+    let op = Op::LayerNorm(LayerNorm::new(eps).with_inputs(true, bias.is_some()));
+    let inputs: Vec<&Tensor> = [&rows.x, &weight].into_iter().chain(&bias).collect();
+    let y = ops.apply(&op, &inputs)?;
     let mut outputs = vec![ops.reshape(&y, dims)?];
     if call.wants(1) || call.wants(2) {
-        let (mean, variance) = ops.moments(&ops.cast(&rows.x, DType::F32)?, &[1])?;
-        let deviation = ops.unary(UnaryOp::Rsqrt, &ops.affine(&variance, 1.0, eps)?)?;
+        let stats = ops.apply(&Op::LayerNormStats { eps }, &[&rows.x])?;
+        let of_rows = |column| ops.cast(&stats.narrow(1, column, 1)?, DType::F32);
+        let (mean, deviation) = (of_rows(0)?, of_rows(1)?);
         let kept: Vec<usize> = (0..dims.len()).map(|d| if d < rows.axis { dims[d] } else { 1 }).collect();
         outputs.extend([ops.reshape(&mean, &kept)?, ops.reshape(&deviation, &kept)?]);
     }
@@ -84,10 +84,10 @@ fn grouped(call: &Call<'_>, groups: usize) -> Outputs {
         return Err(Stop::Failed(format!("{c} channels are no {groups} groups")));
     }
     let length = x.len() / (n * groups).max(1);
-    let [ones, zeros] = [1.0, 0.0].map(|value| ops.fill(x.dtype(), &[length], value));
     let eps = call.float("epsilon").unwrap_or(EPSILON);
     let rows = ops.reshape(x, &[n * groups, length])?;
-    let y = ops.reshape(&ops.apply(&Op::LayerNorm { eps }, &[&rows, &ones?, &zeros?])?, x.dims())?;
+    let plain = Op::LayerNorm(LayerNorm::new(eps).with_inputs(false, false));
+    let y = ops.reshape(&ops.apply(&plain, &[&rows])?, x.dims())?;
     let per_channel = |parameter: &Tensor| {
         let each = if parameter.len() == c { 1 } else { c / groups };
         let mut shape = vec![1; x.rank()];

@@ -6,7 +6,8 @@ use crate::case::Dist;
 use crate::huge::Sizes;
 use crate::huge::tiled::{COLUMNS, Fill, Operand, ROWS, Tiled, most};
 use isobit_hal::{
-    Concat, DType, Flip, Op, Pad, PadMode, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scalar, Scan, Sort, TopK, Triangle,
+    Concat, DType, Flip, LayerNorm, Op, Pad, PadMode, Reduce, ReduceOp, Repeat, Roll, RopeForm, Scalar, Scan, Sort,
+    TopK, Triangle,
 };
 
 /// A row that spans several segments of a reduction and several levels of a running sum.
@@ -131,7 +132,10 @@ fn norms(s: Sizes) -> Cases {
         ("rows", Tiled::new(Op::LogSoftmax, vec![rows(F16)], rows(F16), n)),
         ("rows", Tiled::new(rms.clone(), vec![rows(F32), weight(F32)], rows(F32), n)),
         ("rows", Tiled::new(rms, vec![rows(BF16), weight(BF16)], rows(BF16), n)),
-        ("rows", Tiled::new(Op::LayerNorm { eps: 1e-5 }, vec![rows(F16), weight(F16), weight(F16)], rows(F16), n)),
+        (
+            "rows",
+            Tiled::new(Op::LayerNorm(LayerNorm::new(1e-5)), vec![rows(F16), weight(F16), weight(F16)], rows(F16), n),
+        ),
         ("rows", Tiled::new(skip, [vec![rows(BF16); 2], vec![weight(BF16); 3]].concat(), rows(BF16), n)),
         ("batches", Tiled::new(Op::Rope(RopeForm::Halves), vec![heads(), angles(), angles()], heads(), n)),
         ("batches", Tiled::new(Op::Rope(RopeForm::Interleaved), vec![heads(), angles(), angles()], heads(), n)),

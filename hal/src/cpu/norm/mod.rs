@@ -8,6 +8,7 @@ mod rows;
 use super::CpuStorage;
 use super::binary::binary;
 use super::compute::{Compute, FloatCompute};
+use super::copy::copy;
 use super::element::Element;
 use super::math_dispatch::Recipes;
 use super::reduce::{Lanes, SEGMENT, reduce_segments};
@@ -21,8 +22,15 @@ use rows::{Rows, widened};
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
 pub(super) fn softmax(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
-    let log = matches!(op, Op::LogSoftmax);
-    dispatch_float!(dst.dtype(), T => Rows::<T>::new(src, dst, dl).run(&|x| softmax_row::<T>(log, x)))
+    let [log, safe] = [Op::LogSoftmax, Op::SafeSoftmax].map(|form| *op == form);
+    dispatch_float!(dst.dtype(), T => Rows::<T>::new(src, dst, dl).run(&|x| {
+        let hidden = <T as Element>::Compute::from_parameter(f64::NEG_INFINITY);
+        if safe && x.iter().all(|&x| x == hidden) {
+            x.fill(Compute::ZERO);
+        } else {
+            softmax_row::<T>(log, x);
+        }
+    }))
 }
 
 pub(super) fn rms_norm(eps: f64, src: Input<'_>, weight: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
@@ -36,17 +44,42 @@ pub(super) fn rms_norm(eps: f64, src: Input<'_>, weight: Input<'_>, dst: &mut Cp
     })
 }
 
-pub(super) fn layer_norm(eps: f64, src: Input<'_>, parameters: [Input<'_>; 2], dst: &mut CpuStorage, dl: &Layout) {
+pub(super) fn layer_norm(
+    eps: f64,
+    src: Input<'_>,
+    parameters: [Option<Input<'_>>; 2],
+    dst: &mut CpuStorage,
+    dl: &Layout,
+) {
+    let n = dl.dims().last().copied().unwrap_or(1);
     dispatch_float!(dst.dtype(), T => {
-        let [weight, bias] = parameters.map(widened::<T>);
+        let absent = [<T as Element>::Compute::ONE, <T as Element>::Compute::ZERO];
+        let of = |i: usize| parameters[i].map_or_else(|| vec![absent[i]; n], widened::<T>);
+        let (weight, bias) = (of(0), of(1));
         Rows::<T>::new(src, dst, dl).run(&|x| {
-            let mean = fold(x, &|_| (), itself, Compute::add).div(FloatCompute::from_count(x.len()));
-            in_parts(x, &|_, x| map(x, Less(mean)));
-            let scale = scale(x, eps);
+            let [_, scale] = centre(x, eps);
             let (weight, bias) = (&weight, Some(&bias[..]));
             in_parts(x, &|start, x| vectorised(Weigh { x, start, scale, weight, bias }));
         })
     })
+}
+
+/// The result is computed for the rows of a compact copy, and copied to the destination.
+pub(super) fn layer_norm_stats(eps: f64, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
+    let n = src.1.dims().last().copied().unwrap_or(1).max(1);
+    let stats = dispatch_float!(src.0.dtype(), T => {
+        let stats: Vec<_> = widened::<T>(src).par_chunks_mut(n).flat_map_iter(|x| centre(x, eps)).collect();
+        CpuStorage::from_bytes(dst.dtype(), bytemuck::cast_slice(&stats))?
+    });
+    copy((&stats, &Layout::contiguous(dl.shape())).into(), dst, dl);
+    Ok(())
+}
+
+/// Subtracts the mean from a row; returns the mean and `1 / sqrt(variance + eps)`.
+fn centre<C: FloatCompute>(x: &mut [C], eps: f64) -> [C; 2] {
+    let mean = fold(x, &|_| (), itself, Compute::add).div(C::from_count(x.len()));
+    in_parts(x, &|_, x| map(x, Less(mean)));
+    [mean, scale(x, eps)]
 }
 
 /// The sums are those of `add`, in its roundings.
@@ -62,7 +95,7 @@ pub(super) fn skip_layer_norm(
     let mut sum = CpuStorage::zeros(dl.elem_count(), dst.dtype())?;
     binary(BinaryOp::Add, [src.into(), (src_bias.0, &repeated).into()], &mut sum, &all);
     binary(BinaryOp::Add, [Src::InPlace, skip.into()], &mut sum, &all);
-    layer_norm(eps, (&sum, &all), [weight, bias], dst, dl);
+    layer_norm(eps, (&sum, &all), [Some(weight), Some(bias)], dst, dl);
     Ok(())
 }
 

@@ -155,7 +155,9 @@ impl Op {
                 return Err(mismatch(format!("{self} takes matrices, but {src} has fewer than two dimensions")));
             }
             (Op::Scan(op), [src]) => dimension(self, src, op.dim).map(|_| (*src).clone())?,
-            (Op::Softmax | Op::LogSoftmax | Op::Sort(_), [src]) => last(self, src).map(|_| (*src).clone())?,
+            (Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax | Op::Sort(_), [src]) => {
+                last(self, src).map(|_| (*src).clone())?
+            }
             (Op::ArgSort(_), [src]) => {
                 let n = last(self, src)?;
                 if n > u32::MAX as usize {
@@ -173,7 +175,13 @@ impl Op {
                 }
                 with_dim(src, src.rank() - 1, op.k)
             }
-            (Op::RmsNorm { .. } | Op::LayerNorm { .. }, [src, parameters @ ..]) => norm(self, src, parameters)?,
+            (Op::RmsNorm { .. } | Op::LayerNorm(_), [src, parameters @ ..]) => norm(self, src, parameters)?,
+            (Op::LayerNormStats { .. }, [src]) => {
+                if last(self, src)? == 0 {
+                    return Err(invalid(format!("{self} of {src}: rows without elements have no mean")));
+                }
+                with_dim(src, src.rank() - 1, 2)
+            }
             (Op::SkipLayerNorm { .. }, [src, skip, parameters @ ..]) => {
                 if skip != src {
                     return Err(mismatch(format!("{self} of {src} takes a skip of the same shape, not {skip}")));
@@ -271,6 +279,7 @@ impl Op {
             Op::CountNonzero | Op::Nonzero { .. } => Some(DType::U32),
             Op::CountUnique | Op::UniqueInverse | Op::UniqueCounts { .. } | Op::UniqueFirst { .. } => Some(DType::U32),
             Op::MatmulInteger(_) => Some(DType::I32),
+            Op::LayerNormStats { .. } => inputs.first().map(|dtype| dtype.compute()),
             Op::Reduce(r) => inputs.first().map(|&dtype| r.op.result_dtype(dtype)),
             Op::WhereCond | Op::QMatmul(_) | Op::QMatmulId(_) => inputs.get(1).copied(),
             _ => inputs.first().copied(),

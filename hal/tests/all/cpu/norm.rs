@@ -5,7 +5,7 @@ use super::reduce::by_the_rule;
 use super::*;
 use half::{bf16, f16};
 use isobit_hal::cpu::internals::{f32 as single, f64 as double, narrow};
-use isobit_hal::{BinaryOp, F8E4M3, Op, Src};
+use isobit_hal::{BinaryOp, F8E4M3, LayerNorm, Op, Src};
 
 /// A dtype, with its conversions to and from its compute type.
 trait Dtype: WithDType {
@@ -69,6 +69,14 @@ macro_rules! rules {
                 x.iter().zip(w).map(|(x, w)| T::narrowed((x.wide() * scale) * w.wide())).collect()
             }
 
+            pub fn stats<T: Dtype<C = $c>>(x: &[T], eps: f64) -> Vec<$c> {
+                let x: Vec<$c> = x.iter().map(|x| x.wide()).collect();
+                let mean = by_the_rule(&x, &|a, b| a + b) / x.len() as $c;
+                let squares: Vec<$c> = x.iter().map(|x| (x - mean) * (x - mean)).collect();
+                let variance = by_the_rule(&squares, &|a, b| a + b) / x.len() as $c;
+                vec![mean, 1.0 / (variance + eps as $c).sqrt()]
+            }
+
             pub fn layer<T: Dtype<C = $c>>(x: &[T], w: &[T], b: &[T], eps: f64) -> Vec<T> {
                 let x: Vec<$c> = x.iter().map(|x| x.wide()).collect();
                 let mean = by_the_rule(&x, &|a, b| a + b) / x.len() as $c;
@@ -105,6 +113,37 @@ fn layer<T: WithDType>(x: &[T], w: &[T], b: &[T], eps: f64) -> Vec<T> {
     vec(&s.layer_norm(&l, &w, &wl, &b, &bl, eps).unwrap())
 }
 
+/// The forms with a weight alone, a bias alone and neither, and the mean and the scale.
+fn layer_forms<T: WithDType>(x: &[T], w: &[T], b: &[T], eps: f64) -> ([Vec<T>; 3], CpuStorage) {
+    let ((s, l), (w, wl), (b, bl)) = (row(x), row(w), row(b));
+    let of = |weight: bool, bias: bool| {
+        let mut inputs = vec![(&s, &l)];
+        inputs.extend(weight.then_some((&w, &wl)));
+        inputs.extend(bias.then_some((&b, &bl)));
+        vec(&CpuStorage::apply(&Op::LayerNorm(LayerNorm::new(eps).with_inputs(weight, bias)), &inputs).unwrap())
+    };
+    ([of(true, false), of(false, true), of(false, false)], s.layer_norm_stats(&l, eps).unwrap())
+}
+
+#[test]
+fn a_safe_softmax_has_zeros_where_nothing_is_seen() {
+    const HIDDEN: f32 = f32::NEG_INFINITY;
+    let safe = |x: &[f32]| -> Vec<f32> {
+        let (s, l) = row(x);
+        vec(&s.safe_softmax_last_dim(&l).unwrap())
+    };
+    for n in [1, 2, 255, 257, 70_000] {
+        assert!(safe(&vec![HIDDEN; n]).iter().all(|y| y.to_bits() == 0), "{n}");
+        assert!(softmax(&vec![HIDDEN; n], false).iter().all(|y| y.is_nan()), "{n}");
+    }
+    for x in [[HIDDEN, -1.0, HIDDEN], [-1e38, -1.0, 5.0], [f32::MIN; 3]] {
+        assert_same(&safe(&x), &softmax(&x, false));
+    }
+    for x in [[HIDDEN, f32::NAN], [f32::INFINITY, HIDDEN]] {
+        assert!(safe(&x).iter().all(|y| y.is_nan()), "{x:?}");
+    }
+}
+
 /// The inputs are those of the operation: x, skip, weight, bias and the bias of x.
 fn skip_layer<T: WithDType>(inputs: [&[T]; 5], eps: f64) -> Vec<T> {
     let inputs = inputs.map(row);
@@ -125,6 +164,13 @@ fn every_length_is_by_the_rule() {
             assert_same(&softmax(&x, true), &$rules::softmax(&x, true));
             assert_same(&rms(&x, &w, EPS), &$rules::rms(&x, &w, EPS));
             assert_same(&layer(&x, &w, &b, EPS), &$rules::layer(&x, &w, &b, EPS));
+            // What is absent is 1 or +0.
+            let (ones, zeros) = (vec![<$T>::narrowed(1.0); $n], vec![<$T>::narrowed(0.0); $n]);
+            let (forms, stats) = layer_forms(&x, &w, &b, EPS);
+            for (got, [w, b]) in forms.iter().zip([[&w, &zeros], [&ones, &b], [&ones, &zeros]]) {
+                assert_same(got, &$rules::layer(&x, w, b, EPS));
+            }
+            assert_same(&vec(&stats), &$rules::stats(&x, EPS));
         }};
     }
     for n in SIZES {

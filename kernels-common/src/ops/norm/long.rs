@@ -78,7 +78,8 @@ impl<R: GpuRuntime> Call<'_, R> {
     /// # Safety
     /// Same as [`run`](Self::run). In addition, each of `found` must have a value for each row.
     unsafe fn write(&self, rows: &[Dim<3>], found: &[DevicePtr]) -> Result<()> {
-        let parts = self.n.div_ceil(sizes::NORM_PART.limit(self.n));
+        // The statistics of a row are written by one block.
+        let parts = if self.is_stats { 1 } else { self.n.div_ceil(sizes::NORM_PART.limit(self.n)) };
         let mut norm = self.norm(rows, LONG_LANES);
         norm.parts = Divisor::new(parts);
         norm.team_shift = THREADS.ilog2();

@@ -14,7 +14,7 @@ use crate::ops::copy::copy_walk;
 use crate::ops::{binary, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, BinaryOp, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, BinaryOp, DType, LayerNorm, Layout, Op, Result, Src};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
@@ -26,7 +26,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let dtype = dtypes[0];
     if matches!(op, Op::SkipLayerNorm { .. }) {
         let rows = (0..shapes(dtype).len() as u8).map(|variant| key(SKIP_LAYER_NORM, dtype, variant));
-        let parts = [binary::keys(&ADD, dtypes), keys(&Op::LayerNorm { eps: 0.0 }, dtypes)].concat();
+        let parts = [binary::keys(&ADD, dtypes), keys(&Op::LayerNorm(LayerNorm::new(0.0)), dtypes)].concat();
         return rows.chain(parts).collect();
     }
     let passes: &[(usize, u8)] = match number(op) {
@@ -41,10 +41,10 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
 /// Returns the number of an operation in keys.
 fn number(op: &Op) -> usize {
     match op {
-        Op::Softmax => SOFTMAX,
+        Op::Softmax | Op::SafeSoftmax => SOFTMAX,
         Op::LogSoftmax => LOG_SOFTMAX,
         Op::RmsNorm { .. } => RMS_NORM,
-        Op::LayerNorm { .. } => LAYER_NORM,
+        Op::LayerNorm(_) | Op::LayerNormStats { .. } => LAYER_NORM,
         Op::SkipLayerNorm { .. } => SKIP_LAYER_NORM,
         _ => unreachable!("not an operation of the family"),
     }
@@ -59,9 +59,11 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
-    let (&n, outer) = dst_layout.dims().split_last().expect("validated to have a last dimension");
+    let (src, src_layout) = stored(srcs, 0);
+    let (&n, outer) = src_layout.dims().split_last().expect("validated to have a last dimension");
+    let dtype = src.dtype();
     if let Op::SkipLayerNorm { eps } = op
-        && fitting(dst.dtype(), n).is_none()
+        && fitting(dtype, n).is_none()
     {
         return in_three(*eps, srcs, dst, dst_layout);
     }
@@ -75,27 +77,42 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         push(&mut rows, Dim { size, stride: [of_rows[0].strides[d], to.strides[d], skip.map_or(0, |s| s.strides[d])] });
     }
     let eps = match op {
-        Op::RmsNorm { eps } | Op::LayerNorm { eps } | Op::SkipLayerNorm { eps } => *eps,
+        Op::RmsNorm { eps } | Op::LayerNormStats { eps } | Op::SkipLayerNorm { eps } => *eps,
+        Op::LayerNorm(p) => p.eps,
         _ => 0.0,
     };
+    let is_stats = matches!(op, Op::LayerNormStats { .. });
+    let mut parameters: SmallVec<[DevicePtr; 3]> = parameters.iter().map(|p| p.ptr).collect();
+    let absent = |is_absent: bool| is_absent.then_some(DevicePtr(0));
+    match op {
+        // The kernel takes a null pointer for what is absent.
+        Op::LayerNorm(p) => {
+            parameters.insert_many(0, absent(!p.has_weight));
+            parameters.extend(absent(!p.has_bias));
+        }
+        Op::LayerNormStats { .. } => parameters.extend([DevicePtr(0); 2]),
+        _ => {}
+    }
     let call = Call {
         op: number(op),
-        dtype: dst.dtype(),
+        dtype,
         device: dst.device(),
         src: of_rows[0].ptr,
         dst: to.ptr,
         skip: skip.map(|skip| skip.ptr),
-        parameters: parameters.iter().map(|p| p.ptr).collect(),
+        parameters,
+        is_stats,
+        is_safe: *op == Op::SafeSoftmax,
         n,
         eps,
     };
-    let size = dst.dtype().size_in_bytes();
+    let at = |ptr: DevicePtr, dtype: DType, offset: usize| DevicePtr(ptr.0 + (offset * dtype.size_in_bytes()) as u64);
+    let of_result = dst.dtype();
     split(&rows, call.most_rows(count(&rows)), [0; 3], &mut |rows, [src, dst, skip]| {
-        let at = |ptr: DevicePtr, offset: usize| DevicePtr(ptr.0 + (offset * size) as u64);
         let part = Call {
-            src: at(call.src, src),
-            dst: at(call.dst, dst),
-            skip: call.skip.map(|ptr| at(ptr, skip)),
+            src: at(call.src, dtype, src),
+            dst: at(call.dst, of_result, dst),
+            skip: call.skip.map(|ptr| at(ptr, dtype, skip)),
             parameters: call.parameters.clone(),
             ..call
         };
@@ -123,7 +140,8 @@ fn in_three<R: GpuRuntime>(
     let mut sum = dst.device().alloc(dst_layout.elem_count(), dst.dtype())?;
     binary::apply_into(&ADD, &[src.into(), (src_bias.0, &repeated).into()], &mut sum, &all)?;
     binary::apply_into(&ADD, &[Src::InPlace, skip.into()], &mut sum, &all)?;
-    apply_into(&Op::LayerNorm { eps }, &[(&sum, &all).into(), weight.into(), bias.into()], dst, dst_layout)
+    let norm = Op::LayerNorm(LayerNorm::new(eps));
+    apply_into(&norm, &[(&sum, &all).into(), weight.into(), bias.into()], dst, dst_layout)
 }
 
 /// Returns the first kernel that holds rows of n elements in registers, and its variant.
@@ -197,12 +215,13 @@ struct Norm {
     team_shift: u32,
     vectors: u32,
     parts: Divisor,
+    safe: u64,
 }
 
-const _: () = assert!(size_of::<Norm>() == 368);
+const _: () = assert!(size_of::<Norm>() == 376);
 const _: () = assert!(offset_of!(Norm, count) == 8 && offset_of!(Norm, end) == 24);
 const _: () = assert!(offset_of!(Norm, places) == 48 && offset_of!(Norm, rows) == 344);
-const _: () = assert!(offset_of!(Norm, parts) == 356);
+const _: () = assert!(offset_of!(Norm, parts) == 356 && offset_of!(Norm, safe) == 368);
 
 /// An operation on given tensors with contiguous rows.
 struct Call<'a, R: GpuRuntime> {
@@ -213,6 +232,10 @@ struct Call<'a, R: GpuRuntime> {
     dst: DevicePtr,
     skip: Option<DevicePtr>,
     parameters: SmallVec<[DevicePtr; 3]>,
+    /// Whether the destination takes the mean and the scale of each row, in the compute type.
+    is_stats: bool,
+    /// Whether the softmax of a row of -infinity is zeros.
+    is_safe: bool,
     n: usize,
     eps: f64,
 }
@@ -227,7 +250,8 @@ impl<R: GpuRuntime> Call<'_, R> {
 
     /// # Safety
     /// Rows of `n` elements must be allocated at these places of source, skip and destination, of
-    /// which the last must not overlap the others, and so must be `n` elements of each parameter.
+    /// which the last must not overlap the others, and so must be `n` elements of each parameter that
+    /// is not null. A destination of statistics has rows of two.
     unsafe fn run(&self, rows: &[Dim<3>]) -> Result<()> {
         let Some((variant, shape)) = fitting(self.dtype, self.n) else {
             // SAFETY: the caller promises that rows of `n` elements are allocated at these places
@@ -252,8 +276,11 @@ impl<R: GpuRuntime> Call<'_, R> {
     fn norm(&self, rows: &[Dim<3>], lanes: usize) -> Norm {
         let rounded = |x: f64| if self.dtype == DType::F64 { x } else { f64::from(x as f32) };
         let count_of = if self.dtype == DType::F64 { self.n as f64 } else { f64::from(self.n as f32) };
-        let bases = self.parameters.iter().chain(&self.skip).fold(self.src.0 | self.dst.0, |all, p| all | p.0);
-        let steps = rows.iter().flat_map(|d| d.stride).fold(self.n, |all, stride| all | stride);
+        // Statistics are not written by vectors.
+        let written = if self.is_stats { 0 } else { self.dst.0 };
+        let bases = self.parameters.iter().chain(&self.skip).fold(self.src.0 | written, |all, p| all | p.0);
+        let stride = |d: &Dim<3>| if self.is_stats { [d.stride[0], 0, 0] } else { d.stride };
+        let steps = rows.iter().flat_map(stride).fold(self.n, |all, stride| all | stride);
         let whole = steps.is_multiple_of(lanes) && bases.is_multiple_of((lanes * self.dtype.size_in_bytes()) as u64);
         Norm {
             n: self.n as u64,
@@ -265,18 +292,20 @@ impl<R: GpuRuntime> Call<'_, R> {
             team_shift: 0,
             vectors: u32::from(whole),
             parts: Divisor::new(1),
+            safe: u64::from(self.is_safe),
         }
     }
 
-    /// Launches a kernel whose arguments are source, destination, the skip, parameters, the results
-    /// of earlier passes, and the `Norm`.
+    /// Launches a kernel whose arguments are source, destination, the skip, parameters, for layer_norm
+    /// the place of statistics, the results of earlier passes, and the `Norm`.
     ///
     /// # Safety
     /// Same as [`run`](Self::run). In addition, `found` must be what the kernel expects.
     unsafe fn launch(&self, key: Key, blocks: usize, threads: usize, found: &[DevicePtr], norm: &Norm) -> Result<()> {
         let pointers = [self.src, self.dst];
-        let mut args: SmallVec<[Arg<'_>; 7]> =
-            pointers.iter().chain(&self.skip).chain(&self.parameters).chain(found).map(Arg::new).collect();
+        let stats = (self.op == LAYER_NORM).then_some(if self.is_stats { self.dst } else { DevicePtr(0) });
+        let inputs = pointers.iter().chain(&self.skip).chain(&self.parameters);
+        let mut args: SmallVec<[Arg<'_>; 8]> = inputs.chain(&stats).chain(found).map(Arg::new).collect();
         args.push(Arg::new(norm));
         // SAFETY: the caller promises valid memory, and the arguments match the kernel.
         unsafe { Launch::linear(key, blocks as u32, threads as u32).on(self.device, &args) }

@@ -70,10 +70,22 @@ ISOBIT_FN compute_t<T> added(compute_t<T> a, compute_t<T> b) {
     return to_compute(from_compute<T>(a + b));
 }
 
-// With SKIP, of the row plus `src_bias` plus that of `skip`.
+// The lanes of a parameter; those of one that is absent are all `value`.
+template <bool PRESENT, typename T, u32 V, bool WHOLE, bool VECTORS>
+ISOBIT_FN void load_parameter(compute_t<T> (&y)[V], const T *from, float value, u32 u, u32 n,
+                              const Team<V, WHOLE, VECTORS> &t) {
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        y[v] = value;
+    if (PRESENT || from != nullptr)
+        load_lanes(y, from, u, n, t);
+}
+
+// With SKIP, of the row plus `src_bias` plus that of `skip`. Otherwise weight and bias may be null,
+// and if there are `stats`, only the mean and the scale are written, to them.
 template <bool SKIP, u32 V, u32 R, bool VECTORS, typename T, u32 SPACE>
 ISOBIT_FN void layer_rows(compute_t<T> (&shared)[2][SPACE], const T *src, const T *skip, T *dst, const T *weight,
-                          const T *bias, const T *src_bias, const Norm &p) {
+                          const T *bias, const T *src_bias, compute_t<T> *stats, const Norm &p) {
     using C = compute_t<T>;
     const auto t = Team<V, (R > 1), VECTORS>::of(p);
     const bool inside = t.row < p.rows;
@@ -100,6 +112,8 @@ ISOBIT_FN void layer_rows(compute_t<T> (&shared)[2][SPACE], const T *src, const 
     for (u32 v = 0; v < V; v++)
         lanes[v] = lanes[v] + row.x[u][v];
     const C mean = mean_of(fold_lanes<Sum>(lanes, shared[0], t), p);
+    if (stats != nullptr && inside && t.first == 0)
+        stats[at.at[1]] = mean;
     ISOBIT_NORM_EACH(u, R, p.end[2])
 #pragma unroll
     for (u32 v = 0; v < V; v++)
@@ -109,10 +123,15 @@ ISOBIT_FN void layer_rows(compute_t<T> (&shared)[2][SPACE], const T *src, const 
     if (!inside)
         return;
     const C scale = norm_scale(squares, p);
+    if (stats != nullptr) {
+        if (t.first == 0)
+            stats[at.at[1] + 1] = scale;
+        return;
+    }
     ISOBIT_NORM_EACH(u, R, p.end[4]) {
         C y[V], w[V], b[V];
-        load_lanes(w, weight, u, p.end[4], t);
-        load_lanes(b, bias, u, p.end[4], t);
+        load_parameter<SKIP>(w, weight, 1.0f, u, p.end[4], t);
+        load_parameter<SKIP>(b, bias, 0.0f, u, p.end[4], t);
 #pragma unroll
         for (u32 v = 0; v < V; v++)
             y[v] = layer_of(row.x[u][v], scale, w[v], b[v]);
@@ -158,7 +177,8 @@ struct Layer {
     C mean, scale;
     const T *weight, *bias;
     ISOBIT_METHOD C operator()(C x, u64 i) const {
-        return layer_of(x - mean, scale, to_compute(weight[i]), to_compute(bias[i]));
+        const C w = weight != nullptr ? to_compute(weight[i]) : (C)1, b = bias != nullptr ? to_compute(bias[i]) : (C)0;
+        return layer_of(x - mean, scale, w, b);
     }
 };
 
@@ -169,10 +189,17 @@ ISOBIT_FN void rms_part(const T *src, T *dst, const T *weight, const compute_t<T
 }
 
 template <typename T>
-ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, const compute_t<T> *sums,
-                          const compute_t<T> *squares, const Norm &p) {
+ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, compute_t<T> *stats,
+                          const compute_t<T> *sums, const compute_t<T> *squares, const Norm &p) {
     const Span s = span_of(p, LONG_PART);
-    write_part(src, dst, s, p, Layer<T>{mean_of(sums[s.row], p), norm_scale(squares[s.row], p), weight, bias});
+    const compute_t<T> mean = mean_of(sums[s.row], p), scale = norm_scale(squares[s.row], p);
+    if (stats != nullptr) {
+        const u64 at = offsets_of(p.places, s.row).at[1];
+        if (thread_x() == 0)
+            stats[at] = mean, stats[at + 1] = scale;
+        return;
+    }
+    write_part(src, dst, s, p, Layer<T>{mean, scale, weight, bias});
 }
 
 } // namespace isobit
@@ -198,12 +225,12 @@ ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, 
 #define ISOBIT_LAYER_ROWS(NAME, T, V, R, BLOCK)                                                                        \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
-    NAME(const T *src, T *dst, const T *weight, const T *bias, const Norm p) {                                         \
+    NAME(const T *src, T *dst, const T *weight, const T *bias, compute_t<T> *stats, const Norm p) {                    \
         ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
         if (V > 1 && p.vectors == 0)                                                                                   \
-            layer_rows<false, V, R, false>(shared, src, src, dst, weight, bias, bias, p);                              \
+            layer_rows<false, V, R, false>(shared, src, src, dst, weight, bias, bias, stats, p);                       \
         else                                                                                                           \
-            layer_rows<false, V, R, true>(shared, src, src, dst, weight, bias, bias, p);                               \
+            layer_rows<false, V, R, true>(shared, src, src, dst, weight, bias, bias, stats, p);                        \
     }                                                                                                                  \
     }
 #define ISOBIT_SKIP_LAYER_ROWS(NAME, T, V, R, BLOCK)                                                                   \
@@ -212,16 +239,16 @@ ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, 
     NAME(const T *src, T *dst, const T *skip, const T *weight, const T *bias, const T *src_bias, const Norm p) {       \
         ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
         if (V > 1 && p.vectors == 0)                                                                                   \
-            layer_rows<true, V, R, false>(shared, src, skip, dst, weight, bias, src_bias, p);                          \
+            layer_rows<true, V, R, false>(shared, src, skip, dst, weight, bias, src_bias, (compute_t<T> *)nullptr, p);  \
         else                                                                                                           \
-            layer_rows<true, V, R, true>(shared, src, skip, dst, weight, bias, src_bias, p);                           \
+            layer_rows<true, V, R, true>(shared, src, skip, dst, weight, bias, src_bias, (compute_t<T> *)nullptr, p);   \
     }                                                                                                                  \
     }
 #define ISOBIT_LAYER_LONG(NAME, T)                                                                                     \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL(LONG_THREADS)                                                                                        \
-    NAME(const T *src, T *dst, const T *weight, const T *bias, const compute_t<T> *sums, const compute_t<T> *squares, \
-         const Norm p) {                                                                                               \
-        layer_part(src, dst, weight, bias, sums, squares, p);                                                         \
+    NAME(const T *src, T *dst, const T *weight, const T *bias, compute_t<T> *stats, const compute_t<T> *sums,          \
+         const compute_t<T> *squares, const Norm p) {                                                                  \
+        layer_part(src, dst, weight, bias, stats, sums, squares, p);                                                  \
     }                                                                                                                  \
     }

@@ -36,13 +36,15 @@ struct Norm {
     u32 vectors;
     // Parts of a long row, one per block.
     Divisor parts;
+    // Nonzero if the softmax of a row of -infinity is zeros.
+    u64 safe;
 };
 
 // Must match ops/norm/mod.rs.
-static_assert(sizeof(Norm) == 368);
+static_assert(sizeof(Norm) == 376);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, count) == 8 && ISOBIT_OFFSET(Norm, end) == 24);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, places) == 48 && ISOBIT_OFFSET(Norm, rows) == 344);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 356);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 356 && ISOBIT_OFFSET(Norm, safe) == 368);
 
 // ---- fold operations ----
 

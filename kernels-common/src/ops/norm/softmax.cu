@@ -7,6 +7,19 @@
 
 namespace isobit {
 
+// What is subtracted from the elements of a row. In a safe softmax it is 0 for a row of -infinity, so
+// that all its powers are 0.
+template <typename C>
+ISOBIT_FN C subtracted(C largest, const Norm &p) {
+    return p.safe != 0 && largest == Largest::none<C>() ? (C)0 : largest;
+}
+
+// The factor of the powers; their sum is 0 only in a safe softmax, and at least 1 otherwise.
+template <typename C>
+ISOBIT_FN C share_of(C sum) {
+    return sum == 0 ? sum : (C)1 / sum;
+}
+
 template <bool LOG, u32 V, u32 R, bool VECTORS, typename T, u32 SPACE>
 ISOBIT_FN void softmax_rows(compute_t<T> (&shared)[2][SPACE], const T *src, T *dst, const Norm &p) {
     using C = compute_t<T>;
@@ -26,7 +39,7 @@ ISOBIT_FN void softmax_rows(compute_t<T> (&shared)[2][SPACE], const T *src, T *d
 #pragma unroll
     for (u32 v = 0; v < V; v++)
         largest[v] = Largest::combine(largest[v], row.x[u][v]);
-    const C m = fold_any<Largest>(largest, shared[0], t);
+    const C m = subtracted(fold_any<Largest>(largest, shared[0], t), p);
 
     C lanes[V];
 #pragma unroll
@@ -43,7 +56,7 @@ ISOBIT_FN void softmax_rows(compute_t<T> (&shared)[2][SPACE], const T *src, T *d
 
     if (!inside)
         return;
-    const C last = LOG ? math::log(sum) : (C)1 / sum;
+    const C last = LOG ? math::log(sum) : share_of(sum);
     ISOBIT_NORM_EACH(u, R, p.end[4]) {
         C y[V];
 #pragma unroll
@@ -65,7 +78,9 @@ struct Itself {
 template <typename T>
 struct Exponential {
     using Fold = Sum;
-    ISOBIT_FN compute_t<T> of_row(const compute_t<T> *largest, u32 row, const Norm &) { return largest[row]; }
+    ISOBIT_FN compute_t<T> of_row(const compute_t<T> *largest, u32 row, const Norm &p) {
+        return subtracted(largest[row], p);
+    }
     ISOBIT_FN compute_t<T> of(compute_t<T> x, compute_t<T> largest) { return exp_down<T>(x - largest); }
 };
 
@@ -84,7 +99,7 @@ ISOBIT_FN void softmax_part(const T *src, T *dst, const compute_t<T> *largest, c
     using C = compute_t<T>;
     const Span s = span_of(p, LONG_PART);
     const C sum = sums[s.row];
-    write_part(src, dst, s, p, Softmax<LOG, T>{largest[s.row], LOG ? math::log(sum) : (C)1 / sum});
+    write_part(src, dst, s, p, Softmax<LOG, T>{subtracted(largest[s.row], p), LOG ? math::log(sum) : share_of(sum)});
 }
 
 } // namespace isobit

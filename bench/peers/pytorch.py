@@ -224,6 +224,27 @@ def convolved(dtype):
     yield "conv_transpose1d", "32x256x1024 k5 s2", lambda: F.conv_transpose1d(x1, k1, stride=2)
 
 
+def channels(dtype):
+    def per_channel(c):
+        return [rand(c, dtype=t) for t in (torch.float32, torch.float32, dtype, dtype)]
+
+    for shape, groups in [((32, 128, 112, 112), 32), ((8, 320, 64, 64), 32), ((32, 512, 7, 7), 32)]:
+        x, (_, _, w, b) = rand(*shape, dtype=dtype), per_channel(shape[1])
+        size = "x".join(map(str, shape))
+        yield "group_norm", f"{size} {groups}", lambda: F.group_norm(x, groups, w, b, 1e-5)
+    for shape in [(32, 128, 112, 112), (32, 512, 7, 7)]:
+        x, (mean, variance, w, b) = rand(*shape, dtype=dtype), per_channel(shape[1])
+        variance = variance.abs() + 1
+        size = "x".join(map(str, shape))
+        # With statistics of f32, PyTorch takes parameters of f32 alone.
+        wide_w, wide_b = w.float(), b.float()
+        yield "batch_norm", size, lambda: F.batch_norm(x, mean, variance, wide_w, wide_b, False, 0.1, 1e-5)
+        if shape[1] == 128:
+            yield "batch_norm_train", size, lambda: F.batch_norm(x, mean, variance, wide_w, wide_b, True, 0.1, 1e-5)
+            yield "instance_norm", size, lambda: F.instance_norm(x, None, None, w, b, True, 0.1, 1e-5)
+            yield "local_response_norm", f"{size} 5", lambda: F.local_response_norm(x, 5, 1e-4, 0.75, 2.0)
+
+
 def windows(dtype):
     x = rand(32, 128, 112, 112, dtype=dtype)
     small = rand(32, 128, 56, 56, dtype=dtype)
@@ -332,7 +353,7 @@ def main():
     wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else [""]
     rows = []
     of_floats = (
-        elementwise, laid_out, along_rows, sorted_rows, indexed, kept, convolved, windows, moved, drawn, multiplied, attended
+        elementwise, laid_out, along_rows, channels, sorted_rows, indexed, kept, convolved, windows, moved, drawn, multiplied, attended
     )  # fmt: skip
     families = [(name, dtype, family) for name, dtype in DTYPES.items() for family in of_floats]
     families += [(name, dtype, integers) for name, dtype in INTEGERS.items()]

@@ -3,7 +3,13 @@
 use crate::cpu_storage::through_host;
 use crate::device::next_numbers;
 use crate::{
-    Activation, AdaptivePool, Affine, Attention, BackendDevice, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd, GgmlDType, GridSample, Indexing, KernelArg, LaunchConfig, LayerNorm, Layout, LeakyRelu, Matmul, MatmulInteger, MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce, Repeat, Resize, Result, Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    Activation, AdaptivePool, Affine, Attention, BackendDevice, BatchNorm, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat,
+    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip,
+    Func, GatherNd, GgmlDType, GridSample, GroupNorm, Indexing, KernelArg, LaunchConfig, LayerNorm, Layout, LeakyRelu,
+    LocalResponseNorm, Matmul, MatmulInteger, MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer,
+    Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce, ReduceOp, Repeat, Resize, Result, Roll, RopeForm, Scalar,
+    Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d,
+    UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1006,8 +1012,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Softmax, &[(self, layout)])
     }
 
-    /// Computes [`Op::SafeSoftmax`]: [`softmax_last_dim`](Self::softmax_last_dim) with zeros for rows of
-    /// -infinity alone. Dtypes: floats. [Class](crate::Class): defined.
+    /// Computes [`Op::SafeSoftmax`]: [`softmax_last_dim`](Self::softmax_last_dim) with zeros for
+    /// rows of -infinity alone. Dtypes: floats. [Class](crate::Class): defined.
     ///
     /// # Errors
     /// The [common errors](Self#common-errors); `InvalidArgument` for rank 0.
@@ -1094,6 +1100,130 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         eps: f64,
     ) -> Result<Self> {
         Self::apply(&Op::SkipLayerNorm { eps }, &[(self, layout), skip, weight, bias, src_bias])
+    }
+
+    /// Normalizes groups of channels of `[n, c, ..]`, with a weight and a bias for each channel if
+    /// they are given; see [`GroupNorm`]. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the channels cannot be divided
+    /// into so many groups.
+    fn group_norm(
+        &self,
+        layout: &Layout,
+        [weight, bias]: [Option<(&Self, &Layout)>; 2],
+        groups: usize,
+        eps: f64,
+    ) -> Result<Self> {
+        let op = Op::GroupNorm(GroupNorm::new(groups, eps).with_inputs(weight.is_some(), bias.is_some()));
+        let inputs: SmallVec<[_; 3]> = [Some((self, layout)), weight, bias].into_iter().flatten().collect();
+        Self::apply(&op, &inputs)
+    }
+
+    /// Normalizes each channel of each batch element of `[n, c, ..]`:
+    /// [`group_norm`](Self::group_norm) with as many groups as channels. Dtypes: floats.
+    /// [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn instance_norm(&self, layout: &Layout, parameters: [Option<(&Self, &Layout)>; 2], eps: f64) -> Result<Self> {
+        let channels = layout.dims().get(1).map_or(1, |&c| c.max(1));
+        self.group_norm(layout, parameters, channels, eps)
+    }
+
+    /// Normalizes `[n, c, ..]` with the mean and the variance of each channel, and with a weight
+    /// and a bias if they are given; see [`BatchNorm`]. Dtypes: floats. [Class](crate::Class):
+    /// defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn batch_norm(
+        &self,
+        layout: &Layout,
+        [mean, variance]: [(&Self, &Layout); 2],
+        [weight, bias]: [Option<(&Self, &Layout)>; 2],
+        eps: f64,
+    ) -> Result<Self> {
+        let op = Op::BatchNorm(BatchNorm::new(eps).with_inputs(weight.is_some(), bias.is_some()));
+        let given = [Some((self, layout)), Some(mean), Some(variance), weight, bias];
+        let inputs: SmallVec<[_; 5]> = given.into_iter().flatten().collect();
+        Self::apply(&op, &inputs)
+    }
+
+    /// Batch normalization in training: [`batch_norm`](Self::batch_norm) with the statistics of the
+    /// batch. Returns the result, and the mean and the variance of each channel over all other
+    /// dimensions, in the compute type; the variance divides by the number of elements.
+    ///
+    /// If there are running statistics, contiguous and in the compute type, they become `running *
+    /// (1
+    /// - momentum) + statistic * momentum`, in which the variance divides by the number of elements
+    ///   less 1, as in PyTorch's `batch_norm` in training. Dtypes: floats. [Class](crate::Class):
+    ///   defined: the bits are those of a cast of a narrow dtype to f32,
+    ///   [`ReduceOp::Mean`](crate::ReduceOp), [`ReduceOp::Var`](crate::ReduceOp), `batch_norm`, and
+    ///   for each running statistic two [`affine`](Self::affine) and an addition.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0])?; // two batch elements, one channel
+    /// let mut running_mean = CpuDevice.storage_from_slice(&[1.0f32])?;
+    /// let mut running_variance = CpuDevice.storage_from_slice(&[2.0f32])?;
+    /// let running = Some([&mut running_mean, &mut running_variance]);
+    /// let [y, mean, variance] =
+    ///     x.batch_norm_train(&Layout::contiguous((2, 1)), [None, None], running, 0.5, 0.0)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 1.0]);
+    /// assert_eq!((mean.to_vec::<f32>()?, variance.to_vec::<f32>()?), (vec![3.0], vec![4.0]));
+    /// assert_eq!(running_mean.to_vec::<f32>()?, [2.0]); // half of 1 and half of 3
+    /// assert_eq!(running_variance.to_vec::<f32>()?, [5.0]); // half of 2 and half of 8
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `InvalidArgument` if a channel has fewer than two
+    /// elements.
+    fn batch_norm_train(
+        &self,
+        layout: &Layout,
+        parameters: [Option<(&Self, &Layout)>; 2],
+        running: Option<[&mut Self; 2]>,
+        momentum: f64,
+        eps: f64,
+    ) -> Result<[Self; 3]> {
+        let c = *layout.dims().get(1).ok_or_else(|| {
+            Error::new(ErrorKind::ShapeMismatch, format!("batch_norm_train takes [n, c, ..], not {}", layout.shape()))
+        })?;
+        let count = layout.elem_count() / c.max(1);
+        if count < 2 {
+            let message = format!("batch_norm_train of {}: a channel must have two elements", layout.shape());
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let (compute, all) = (self.dtype().compute(), Layout::contiguous(layout.shape()));
+        let widened = if self.dtype() == compute { None } else { Some(self.to_dtype(layout, compute)?) };
+        let (wide, wide_layout) = widened.as_ref().map_or((self, layout), |wide| (wide, &all));
+        let others: SmallVec<[usize; 6]> = (0..layout.dims().len()).filter(|&d| d != 1).collect();
+        let statistic = |op| wide.reduce(wide_layout, &Reduce::new(op, &others).with_correction(0));
+        let (mean, variance) = (statistic(ReduceOp::Mean)?, statistic(ReduceOp::Var)?);
+        let of_channels = &Layout::contiguous(c);
+        let y = self.batch_norm(layout, [(&mean, of_channels), (&variance, of_channels)], parameters, eps)?;
+        if let Some(running) = running {
+            let unbiased = count as f64 / (count - 1) as f64;
+            for (running, (statistic, factor)) in running.into_iter().zip([(&mean, 1.0), (&variance, unbiased)]) {
+                let new = statistic.affine(of_channels, momentum * factor, 0.0)?;
+                let kept = Op::Affine(Affine::new(1.0 - momentum, 0.0));
+                Self::apply_into(&kept, &[Src::InPlace], running, of_channels)?;
+                let sum = Op::Binary(BinaryOp::Add);
+                Self::apply_into(&sum, &[Src::InPlace, (&new, of_channels).into()], running, of_channels)?;
+            }
+        }
+        Ok([y, mean, variance])
+    }
+
+    /// Divides each element of `[n, c, ..]` by a power of the mean square of the channels around
+    /// it; see [`LocalResponseNorm`]. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn local_response_norm(&self, layout: &Layout, op: LocalResponseNorm) -> Result<Self> {
+        Self::apply(&Op::LocalResponseNorm(op), &[(self, layout)])
     }
 
     /// Sets each element to 0 with probability `p`, and divides the others by `1 - p`; the next

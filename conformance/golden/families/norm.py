@@ -86,13 +86,9 @@ def parameter(eps, dtype):
     return float(np.float32(eps)) if compute(dtype) == "f32" else eps
 
 
-def layer_norm(dtype, x, weight, bias, eps):
-    """The result for rows in f64, and its bound in the compute type."""
-    u, n = U[compute(dtype)], x.shape[-1]
-    w, b, e = wide(weight.array()), wide(bias.array()), parameter(eps, dtype)
-    t, tw, tb = torch.from_numpy(x.copy()), torch.from_numpy(w.copy()), torch.from_numpy(b.copy())
-    y = torch.nn.functional.layer_norm(t, (n,), tw, tb, e).numpy()
-    h = depth(n)
+def layer_bound(dtype, x, w, b, e):
+    """The bound of a layer norm of rows, in the compute type."""
+    u, h = U[compute(dtype)], depth(x.shape[-1])
     # The mean's error shifts every element, and changes the variance only by its square, which is
     # below the error of f32.
     mean = x.mean(-1, keepdims=True)
@@ -100,7 +96,16 @@ def layer_norm(dtype, x, weight, bias, eps):
     scale = 1.0 / np.sqrt(x.var(-1, keepdims=True) + e)
     part = np.abs(x - mean) * scale * np.abs(w)
     moved = (off + u * np.abs(x - mean)) * scale * np.abs(w)
-    return y, (part * (u * (h + 12) + off * scale + (off * scale) ** 2) + moved * 2 + u * np.abs(b)) * 1.01
+    return (part * (u * (h + 12) + off * scale + (off * scale) ** 2) + moved * 2 + u * np.abs(b)) * 1.01
+
+
+def layer_norm(dtype, x, weight, bias, eps):
+    """The result for rows in f64, and its bound in the compute type."""
+    n = x.shape[-1]
+    w, b, e = wide(weight.array()), wide(bias.array()), parameter(eps, dtype)
+    t, tw, tb = torch.from_numpy(x.copy()), torch.from_numpy(w.copy()), torch.from_numpy(b.copy())
+    y = torch.nn.functional.layer_norm(t, (n,), tw, tb, e).numpy()
+    return y, layer_bound(dtype, x, w, b, e)
 
 
 def layer_forms(golden, dtype, view, weight, bias, eps):
@@ -142,6 +147,57 @@ def skip_norm(golden, dtype, view, skip, weight, bias, view_bias, eps):
         x = wide(rounded(wide(x) + wide(skip.array()), dtype))
         y, bound = layer_norm(dtype, x, weight, bias, eps)
     emit(golden, "skip_layer_norm", dtype, [view, skip, weight, bias, view_bias], y, bound, named(eps=[eps]))
+
+
+def per_channel(view, parameter, absent):
+    """A parameter as PyTorch takes it, and with a value for every element."""
+    c, ones = view.shape[1], [1] * (len(view.shape) - 2)
+    values = np.full(c, absent) if parameter is None else wide(parameter.array())
+    return torch.from_numpy(values.copy()), values.reshape([1, c, *ones])
+
+
+def of_channels(golden, dtype, view, statistics, weight, bias, groups, eps):
+    """Norms with parameters by channel, with all of them, one of them or none."""
+    x, e, u = wide(view.array()), parameter(eps, dtype), U[compute(dtype)]
+    t = torch.from_numpy(x.copy())
+    (mean, wide_mean), (variance, wide_variance) = (per_channel(view, s, 0) for s in statistics)
+    for form, w, b in [("", weight, bias), ("_weight", weight, None), ("_bias", None, bias), ("_plain", None, None)]:
+        given = [p for p in (w, b) if p is not None]
+        (tw, ww), (tb, wb) = per_channel(view, w, 1.0), per_channel(view, b, 0.0)
+        for g in groups:
+            y = torch.nn.functional.group_norm(t, g, tw, tb, e).numpy()
+            rows = [np.broadcast_to(v, x.shape).reshape(x.shape[0] * g, -1) for v in (x, ww, wb)]
+            bound = layer_bound(dtype, *rows, e).reshape(x.shape)
+            emit(golden, "group_norm" + form, dtype, [view, *given], y, bound, named(groups=[g], eps=[eps]))
+        y = torch.nn.functional.batch_norm(t, mean, variance, tw, tb, False, 0.0, e).numpy()
+        bound = np.abs((x - wide_mean) / np.sqrt(wide_variance + e) * ww) * u * 7 + np.abs(y) * u + np.abs(wb) * u
+        emit(golden, "batch_norm" + form, dtype, [view, *statistics, *given], y, bound * 1.01, named(eps=[eps]))
+
+
+def responses(golden, dtype, view):
+    x, u = wide(view.array()), U[compute(dtype)]
+    for size, alpha, beta, k in [(5, 1e-4, 0.75, 2.0), (3, 1.0, 0.75, 1.0), (4, 0.5, 0.5, 1.0), (1, 2.0, 1.0, 0.5), (9, 1.0, -0.25, 1.0)]:
+        y = torch.nn.functional.local_response_norm(torch.from_numpy(x.copy()), size, alpha, beta, k).numpy()
+        logarithm = np.abs(np.log(k + alpha * np.max(x) ** 2)) + 1
+        bound = np.abs(y) * u * (abs(beta) * (size + 4 + logarithm) + EXP["f64"] * 2 + 2)
+        params = named(before=[size // 2], after=[(size - 1) // 2], alpha=[alpha], beta=[beta], k=[k])
+        emit(golden, "local_response_norm", dtype, [view], y, bound * 1.01, params)
+
+
+def channel_norms(golden, dtype):
+    stat = compute(dtype)
+    for shape, groups in [((2, 6, 5), [1, 2, 6]), ((1, 8, 3, 16), [4]), ((3, 4, 1), [2])]:
+        view, c = View(dtype, draw(dtype, shape, 2.0, "channels")), shape[1]
+        mean, variance = draw(stat, (c,), 1.0, "mean"), np.abs(draw(stat, (c,), 2.0, "variance"))
+        weight, bias = (View(dtype, draw(dtype, (c,), 1.0, name)) for name in ("w", "b"))
+        of_channels(golden, dtype, view, [View(stat, mean), View(stat, variance)], weight, bias, groups, 1e-5)
+        responses(golden, dtype, view)
+    buffer, statistics = draw(dtype, (120,), 4.0, "layouts"), np.abs(draw(stat, (20,), 2.0, "statistics"))
+    # The channels last, and a parameter with a stride.
+    view = View(dtype, buffer, [2, 6, 4, 2], [48, 1, 12, 6], 3)
+    given = [View(dtype, buffer, [6], *at) for at in [([3], 50), ([0], 3)]]
+    of_channels(golden, dtype, view, [View(stat, statistics, [6], *at) for at in [([2], 1), ([1], 5)]], *given, [3], 1e-3)
+    responses(golden, dtype, view)
 
 
 def specials(golden, dtype):
@@ -198,3 +254,4 @@ def make(golden):
     softmaxes(golden, "f32", View("f32", draw("f32", (1, 1025), 3.0, "x")))
     for dtype in FLOATS:
         skip_norms(golden, dtype)
+        channel_norms(golden, dtype)

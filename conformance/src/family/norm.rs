@@ -1,6 +1,8 @@
 //! Softmax and the norms: rows at and around the lengths at which a kernel changes its method.
 //! Every sixteen cases have a row of each of the longer methods, and one longer than a segment.
 
+mod channels;
+
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
@@ -41,17 +43,27 @@ impl Family for NormFamily {
             Op::LayerNorm(p) => Op::LayerNorm(LayerNorm::new(eps).with_inputs(p.has_weight, p.has_bias)),
             Op::LayerNormStats { .. } => Op::LayerNormStats { eps },
             Op::SkipLayerNorm { .. } => Op::SkipLayerNorm { eps },
+            _ if channels::is_of_channels(op) => channels::with_params(op, params),
             other => other.clone(),
         }
     }
 
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
         let result = |dtype: DType| if is_stats(op) { dtype.compute() } else { dtype };
-        let of = |&dtype: &DType| [vec![dtype; op.inputs()], vec![result(dtype)]].concat();
+        let of = |&dtype: &DType| {
+            let mut dtypes = [vec![dtype; op.inputs()], vec![result(dtype)]].concat();
+            if let Op::BatchNorm(_) = op {
+                dtypes[1..3].fill(dtype.compute());
+            }
+            dtypes
+        };
         DType::ALL.iter().map(of).collect()
     }
 
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
+        if channels::is_of_channels(op) && input > 0 {
+            return vec![shape[1]];
+        }
         let rows = if is_of_rows(op, input) { 0 } else { shape.len() - 1 };
         shape[rows..].to_vec()
     }
@@ -69,6 +81,12 @@ impl Family for NormFamily {
             _ => draw.pick(prop_oneof![8 => select(SHORT), 3 => select(MIDDLE), 1 => 1..=1200usize]),
         };
         let min_rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);
+        if channels::is_of_channels(op) {
+            let (shape, params) = channels::shape(draw, op, n, min_rank.max(2));
+            let inputs: Vec<Vec<usize>> = (0..op.inputs()).map(|i| self.input_dims(op, &shape, i)).collect();
+            let layouts = layouts(draw, plan, &inputs, &shape);
+            return (shape, Some(Params::Named(params)), layouts);
+        }
         let outer = draw.one_of(&[0usize, 1, 1, 1, 2, 2, 3, 5]).max(min_rank - 1);
         let mut left = BUDGET / n;
         let mut shape: Vec<usize> = (0..outer)
@@ -101,6 +119,7 @@ impl Family for NormFamily {
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
         let dist = match (op, input) {
+            _ if channels::is_of_channels(op) => channels::dist(draw, op, input),
             // Rows of which all or nearly all elements are -infinity.
             (Op::SafeSoftmax, _) => draw.pick(prop_oneof![
                 3 => Just(Dist::Hiding { share: 256, wild: false }),

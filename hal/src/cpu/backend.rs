@@ -79,6 +79,17 @@ impl BackendStorage for CpuStorage {
             Op::SkipLayerNorm { eps } => {
                 return norm::skip_layer_norm(*eps, [0, 1].map(stored), [2, 3, 4].map(stored), dst, dl);
             }
+            Op::GroupNorm(p) => {
+                let weight = p.has_weight.then(|| stored(1));
+                let bias = p.has_bias.then(|| stored(inputs.len() - 1));
+                return norm::group_norm(p, stored(0), [weight, bias], dst, dl);
+            }
+            Op::BatchNorm(p) => {
+                let weight = p.has_weight.then(|| stored(3));
+                let bias = p.has_bias.then(|| stored(inputs.len() - 1));
+                return norm::batch_norm(p.eps, stored(0), [1, 2].map(stored), [weight, bias], dst, dl);
+            }
+            Op::LocalResponseNorm(p) => return norm::local_response_norm(p, stored(0), dst, dl),
             Op::Rope(form) => rope::rope(*form, stored(0), [stored(1), stored(2)], dst, dl),
             Op::ScaledDotProductAttention(op) => attention::attention(op, stored, dst, dl),
             Op::Sort(_) | Op::TopK(_) => sort::values(op, stored(0), dst, dl),

@@ -203,6 +203,9 @@ impl Op {
             | Op::LayerNorm(_)
             | Op::LayerNormStats { .. }
             | Op::SkipLayerNorm { .. }
+            | Op::GroupNorm(_)
+            | Op::BatchNorm(_)
+            | Op::LocalResponseNorm(_)
             | Op::Rope(_)
             | Op::ScaledDotProductAttention(_)
             | Op::Conv1d(_)

@@ -1,7 +1,7 @@
 //! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
-use super::{Attention, Interpolation, MatmulInteger, Op, Pad, PadMode, ScatterOp};
+use super::{Attention, BatchNorm, Interpolation, MatmulInteger, Op, Pad, PadMode, ScatterOp};
 use crate::{DType, Error, ErrorKind, Result};
 
 /// The number of operands of an operation (including the destination), a description of the dtypes
@@ -117,6 +117,18 @@ fn matmul_integer(p: &MatmulInteger, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(p.inputs() + 1, what, holds)
 }
 
+fn batch_norm(p: &BatchNorm, ds: &[DType]) -> DtypeRule {
+    let holds = match ds {
+        [src, mean, variance, others @ ..] => {
+            let statistics = [src.compute(), *mean, *variance];
+            equal(&statistics) && combined_floats(1, &[&[*src], others].concat()).holds
+        }
+        _ => false,
+    };
+    let what = "floats of one dtype other than f8e5m2, with a mean and a variance of f64 for f64, else f32";
+    DtypeRule::new(p.inputs() + 1, what, holds)
+}
+
 fn positions(ds: &[DType]) -> DtypeRule {
     DtypeRule::new(2, "a destination of u32 or i64", matches!(ds.last(), Some(DType::U32 | DType::I64)))
 }
@@ -160,7 +172,9 @@ impl Op {
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => combined_floats(2, ds),
             Op::Resize(p) if p.mode == Interpolation::Nearest => any(2, ds),
             Op::AdaptiveAvgPool(_) | Op::LpPool(_) => combined_floats(2, ds),
-            Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) | Op::Resize(_) => combined_floats(2, ds),
+            Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax | Op::UpsampleBilinear2d(_) | Op::Resize(_) => {
+                combined_floats(2, ds)
+            }
             Op::Binary(b) if b.is_int_only() => ints(3, ds),
             Op::Binary(b) if b.is_float_only() => floats(3, ds),
             Op::Binary(_) => any(3, ds),
@@ -172,6 +186,9 @@ impl Op {
                 let holds = matches!(ds, [src, dst] if combined_floats(1, &[*src]).holds && *dst == src.compute());
                 DtypeRule::new(2, "floats other than f8e5m2, and a destination of f64 for f64, else f32", holds)
             }
+            Op::GroupNorm(p) => combined_floats(p.inputs() + 1, ds),
+            Op::BatchNorm(p) => batch_norm(p, ds),
+            Op::LocalResponseNorm(_) => combined_floats(2, ds),
             Op::Rope(_) => combined_floats(4, ds),
             Op::SkipLayerNorm { .. } => combined_floats(6, ds),
             Op::ScaledDotProductAttention(p) => attention(p, ds),

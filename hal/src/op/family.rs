@@ -5,7 +5,12 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, AdaptivePool, Affine, Attention, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, GridSample, Indexing, Interpolation, LayerNorm, LeakyRelu, Matmul, MatmulInteger, Op, Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    Activation, AdaptivePool, Affine, Attention, BatchNorm, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat,
+    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, GridSample, GroupNorm,
+    Indexing, Interpolation, LayerNorm, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, Op, Pack, PackedDType,
+    Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce,
+    ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle,
+    UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -19,7 +24,7 @@ macro_rules! families {
         /// # use isobit_hal::{Family, Op};
         /// assert_eq!(Op::Softmax.family(), Family::Norm);
         /// assert_eq!(Family::Norm.name(), "norm");
-        /// assert_eq!(Family::Norm.examples().len(), 10);
+        /// assert_eq!(Family::Norm.examples().len(), 19);
         /// # Ok::<(), isobit_hal::Error>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,7 +70,7 @@ families! {
     Triangle "triangle"
     /// Running sums, products, minima and maxima.
     Scan "scan"
-    /// Softmax and normalizations along the last dimension.
+    /// Softmax and normalizations.
     Norm "norm"
     /// Rotary position embeddings.
     Rope "rope"
@@ -143,6 +148,9 @@ impl Family {
                 let mut ops = vec![Op::Softmax, Op::SafeSoftmax, Op::LogSoftmax, Op::RmsNorm { eps }];
                 ops.extend(layers);
                 ops.extend([Op::LayerNormStats { eps }, Op::SkipLayerNorm { eps }]);
+                ops.extend(inputs.map(|(w, b)| Op::GroupNorm(GroupNorm::new(1, eps).with_inputs(w, b))));
+                ops.extend(inputs.map(|(w, b)| Op::BatchNorm(BatchNorm::new(eps).with_inputs(w, b))));
+                ops.push(Op::LocalResponseNorm(LocalResponseNorm::new(5, 1e-4, 0.75, 1.0)));
                 ops
             }
             Family::Rope => RopeForm::ALL.iter().map(|&form| Op::Rope(form)).collect(),
@@ -272,6 +280,7 @@ impl Op {
             Op::Scan(_) => Family::Scan,
             Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax | Op::RmsNorm { .. } => Family::Norm,
             Op::LayerNorm(_) | Op::LayerNormStats { .. } | Op::SkipLayerNorm { .. } => Family::Norm,
+            Op::GroupNorm(_) | Op::BatchNorm(_) | Op::LocalResponseNorm(_) => Family::Norm,
             Op::Rope(_) => Family::Rope,
             Op::ScaledDotProductAttention(_) => Family::Attention,
             Op::Sort(_) | Op::ArgSort(_) | Op::TopK(_) | Op::ArgTopK(_) => Family::Sort,

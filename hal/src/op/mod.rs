@@ -32,7 +32,7 @@ pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, 
 pub use grid_sample::{GridPadding, GridSample, Interpolation};
 pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
 pub use indexing::{GatherNd, Indexing, ScatterNd, ScatterReduce};
-pub use norm::LayerNorm;
+pub use norm::{BatchNorm, GroupNorm, LayerNorm, LocalResponseNorm};
 pub use packed_dtype::{Pack, PackedDType, Unpack};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use product::MatmulInteger;
@@ -223,9 +223,9 @@ pub enum Op {
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
     Softmax,
-    /// [`Softmax`](Self::Softmax), except that a row of which every element is -infinity gives zeros
-    /// instead of NaN: what attention needs for a query that a mask lets see no key. It is PyTorch's
-    /// `_safe_softmax`. Floats. Dtypes: `[src, dst]`, equal.
+    /// [`Softmax`](Self::Softmax), except that a row of which every element is -infinity gives
+    /// zeros instead of NaN: what attention needs for a query that a mask lets see no key. It is
+    /// PyTorch's `_safe_softmax`. Floats. Dtypes: `[src, dst]`, equal.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -264,12 +264,12 @@ pub enum Op {
         /// Added under the root, so that the divisor is not 0.
         eps: f64,
     },
-    /// See [`LayerNorm`]. Floats. Dtypes: `[src, dst]`, with the weight and the bias before `dst` if
-    /// the parameters have them, equal.
+    /// See [`LayerNorm`]. Floats. Dtypes: `[src, dst]`, with the weight and the bias before `dst`
+    /// if the parameters have them, equal.
     LayerNorm(LayerNorm),
-    /// What [`LayerNorm`] computes for each row: the mean, and the factor `1 / sqrt(variance + eps)`,
-    /// as the two elements of the last dimension of the result. Rows must have elements. Floats.
-    /// Dtypes: `[src, dst]`, dst f64 for f64, else f32.
+    /// What [`LayerNorm`] computes for each row: the mean, and the factor `1 / sqrt(variance +
+    /// eps)`, as the two elements of the last dimension of the result. Rows must have elements.
+    /// Floats. Dtypes: `[src, dst]`, dst f64 for f64, else f32.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -305,6 +305,15 @@ pub enum Op {
         /// Added under the root, so that the divisor is not 0.
         eps: f64,
     },
+    /// Group and instance normalization; see [`GroupNorm`]. Floats. Dtypes: `[src, dst]`, with the
+    /// weight and the bias before `dst` if the parameters have them, equal.
+    GroupNorm(GroupNorm),
+    /// Batch normalization with given statistics; see [`BatchNorm`]. Floats. Dtypes: `[src, mean,
+    /// variance, dst]`, with the weight and the bias before `dst` if the parameters have them: mean
+    /// and variance f64 for f64, else f32, the others equal.
+    BatchNorm(BatchNorm),
+    /// See [`LocalResponseNorm`]. Floats. Dtypes: `[src, dst]`, equal.
+    LocalResponseNorm(LocalResponseNorm),
     /// Rotary position embedding; see [`RopeForm`]. Floats. The inputs are `[x, cos, sin]`; `cos`
     /// and `sin` have the shape `[time, d/2]` or `[batch, time, d/2]`. Dtypes: `[x, cos, sin,
     /// dst]`, equal.
@@ -695,6 +704,9 @@ impl Op {
             Op::LayerNorm(p) => p.name(),
             Op::LayerNormStats { .. } => "layer_norm_stats",
             Op::SkipLayerNorm { .. } => "skip_layer_norm",
+            Op::GroupNorm(p) => p.name(),
+            Op::BatchNorm(p) => p.name(),
+            Op::LocalResponseNorm(_) => "local_response_norm",
             Op::Rope(form) => form.name(),
             Op::ScaledDotProductAttention(p) => p.name(),
             Op::Sort(_) => "sort",

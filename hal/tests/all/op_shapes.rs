@@ -213,6 +213,29 @@ fn ids_must_suit_what_they_count_in() {
 }
 
 #[test]
+fn channels_and_their_parameters_must_fit() {
+    let group = |groups| Op::GroupNorm(GroupNorm::new(groups, 0.0));
+    assert_eq!(shape(group(2), &[&[3, 4, 0], &[4], &[4]]).unwrap(), [3, 4, 0]);
+    assert_eq!(shape(group(3), &[&[2, 0], &[0], &[0]]).unwrap(), [2, 0]);
+    for groups in [0, 3, 8, usize::MAX] {
+        refused(group(groups), &[&[3, 4, 5], &[4], &[4]], ErrorKind::InvalidArgument, "4 channels cannot be divided");
+    }
+    refused(group(1), &[&[3], &[3], &[3]], ErrorKind::ShapeMismatch, "[n, c, ..]");
+    let batch = Op::BatchNorm(BatchNorm::new(0.0).with_inputs(true, false));
+    assert_eq!(shape(batch.clone(), &[&[3, 4], &[4], &[4], &[4]]).unwrap(), [3, 4]);
+    for at in 1..4 {
+        for other in [&[3][..], &[1, 4], &[]] {
+            let mut inputs: [&[usize]; 4] = [&[3, 4, 5], &[4], &[4], &[4]];
+            inputs[at] = other;
+            refused(batch.clone(), &inputs, ErrorKind::ShapeMismatch, "parameters of shape [4]");
+        }
+    }
+    let response = Op::LocalResponseNorm(LocalResponseNorm::new(5, 1.0, 1.0, 1.0));
+    refused(response.clone(), &[&[]], ErrorKind::ShapeMismatch, "[n, c, ..]");
+    assert_eq!(shape(response, &[&[0, 4]]).unwrap(), [0, 4]);
+}
+
+#[test]
 fn rows_and_their_parameters_must_fit() {
     refused(Op::Softmax, &[&[]], ErrorKind::InvalidArgument, "rank 0");
     refused(Op::RmsNorm { eps: 0.0 }, &[&[2, 3], &[2]], ErrorKind::ShapeMismatch, "[3]");

@@ -190,6 +190,9 @@ sizes! {
     NORM_THREADS = Size::adjusted("norm.threads", 1 << 30, 4096);
     /// The longest row that fits in a block.
     NORM_ROW = Size::of_device("norm.row", 600);
+    /// The most units of one launch over channels: with the overhang of the last block, their
+    /// numbers stay below 2^31.
+    NORM_CHANNELS = Size::adjusted("norm.channels", 1 << 30, 600);
     /// Elements per segment of a long row; determines the result.
     NORM_SEGMENT = Size::fixed("norm.segment", 65_536);
     /// Elements of a long row that one block writes.

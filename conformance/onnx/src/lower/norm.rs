@@ -1,14 +1,13 @@
 //! Normalizations.
 
-use super::reduce::window_of_squares;
 use super::shape::size_of;
 use super::windows::spatial;
 use super::{Rule, Table};
 use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
-use crate::stop::{Lowered, Stop};
+use crate::stop::Lowered;
 use crate::tensor::{Tensor, axis_of};
-use isobit::{CmpOp, DType, LayerNorm, Op, Powf, ReduceOp, UnaryOp};
+use isobit::{BatchNorm, CmpOp, DType, GroupNorm, LayerNorm, LocalResponseNorm, Op, ReduceOp, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("LayerNormalization", Rule::Code(layer_norm)),
@@ -73,28 +72,18 @@ fn rms_norm(call: &Call<'_>) -> Outputs {
     Ok(vec![ops.reshape(&y, dims)?])
 }
 
-/// Normalizes groups of channels of `[n, c, ..]`, and then scales and shifts each channel. Before
-/// version 21 of the operators, scale and shift belong to a group.
+/// Before version 21 of the operators, scale and bias belong to a group.
 fn grouped(call: &Call<'_>, groups: usize) -> Outputs {
-    let (ops, x, scale, bias) = (call.ops(), call.input(0)?, call.input(1)?, call.input(2)?);
-    let [n, c, ..] = x.dims()[..] else {
-        return Err(Stop::Failed(format!("{:?} has no channels", x.dims())));
+    let (ops, x) = (call.ops(), call.input(0)?);
+    let channels = x.dims().get(1).copied().unwrap_or(0);
+    let per_channel = |at| {
+        let parameter = call.input(at)?;
+        let each = if parameter.len() == channels { 1 } else { channels / groups.max(1) };
+        ops.repeat_each(parameter, 0, each)
     };
-    if groups == 0 || !c.is_multiple_of(groups) {
-        return Err(Stop::Failed(format!("{c} channels are no {groups} groups")));
-    }
-    let length = x.len() / (n * groups).max(1);
     let eps = call.float("epsilon").unwrap_or(EPSILON);
-    let rows = ops.reshape(x, &[n * groups, length])?;
-    let plain = Op::LayerNorm(LayerNorm::new(eps).with_inputs(false, false));
-    let y = ops.reshape(&ops.apply(&plain, &[&rows])?, x.dims())?;
-    let per_channel = |parameter: &Tensor| {
-        let each = if parameter.len() == c { 1 } else { c / groups };
-        let mut shape = vec![1; x.rank()];
-        shape[1] = c;
-        ops.reshape(&ops.repeat_each(parameter, 0, each)?, &shape)
-    };
-    Ok(vec![ops.add(&ops.mul(&y, &per_channel(scale)?)?, &per_channel(bias)?)?])
+    let op = Op::GroupNorm(GroupNorm::new(groups, eps));
+    Ok(vec![ops.apply(&op, &[x, &per_channel(1)?, &per_channel(2)?])?])
 }
 
 fn group_norm(call: &Call<'_>) -> Outputs {
@@ -110,25 +99,23 @@ fn instance_norm(call: &Call<'_>) -> Outputs {
 fn batch_norm(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
     spatial(x)?;
-    let mut shape = vec![1; x.rank()];
-    shape[1] = call.input(1)?.len();
-    let parameter = |at| ops.reshape(call.input(at)?, &shape);
-    let (mut mean, mut variance) = (parameter(3)?, parameter(4)?);
+    let (mut mean, mut variance) = (call.input(3)?.clone(), call.input(4)?.clone());
     let mut running = Vec::new();
     if call.flag("training_mode") {
         let dims: Vec<usize> = (0..x.rank()).filter(|&d| d != 1).collect();
         let (batch_mean, batch_variance) = ops.moments(x, &dims)?;
+        let [batch_mean, batch_variance] = [batch_mean, batch_variance].map(|of| ops.reshape(&of, mean.dims()));
+        let (batch_mean, batch_variance) = (batch_mean?, batch_variance?);
         let momentum = call.float("momentum").unwrap_or(0.9);
         for (old, new) in [(&mean, &batch_mean), (&variance, &batch_variance)] {
             let kept = ops.affine(old, momentum, 0.0)?;
-            let updated = ops.add(&kept, &ops.affine(new, 1.0 - momentum, 0.0)?)?;
-            running.push(ops.reshape(&updated, &[shape[1]])?);
+            running.push(ops.add(&kept, &ops.affine(new, 1.0 - momentum, 0.0)?)?);
         }
         (mean, variance) = (batch_mean, batch_variance);
     }
-    let eps = call.float("epsilon").unwrap_or(EPSILON);
-    let factor = ops.div(&parameter(1)?, &ops.unary(UnaryOp::Sqrt, &ops.affine(&variance, 1.0, eps)?)?)?;
-    let y = ops.add(&ops.mul(&ops.sub(x, &mean)?, &factor)?, &parameter(2)?)?;
+    let [mean, variance] = [mean, variance].map(|of| ops.cast(&of, x.dtype().compute()));
+    let op = Op::BatchNorm(BatchNorm::new(call.float("epsilon").unwrap_or(EPSILON)));
+    let y = ops.apply(&op, &[x, &mean?, &variance?, call.input(1)?, call.input(2)?])?;
     Ok([vec![y], running].concat())
 }
 
@@ -157,10 +144,10 @@ fn lp_norm(call: &Call<'_>) -> Outputs {
 }
 
 fn local_response_norm(call: &Call<'_>) -> Outputs {
-    let (ops, x) = (call.ops(), call.input(0)?);
     let size = size_of(call.int("size").unwrap_or(0))?.max(1);
     let (alpha, beta) = (call.float("alpha").unwrap_or(1e-4), call.float("beta").unwrap_or(0.75));
-    let squares = window_of_squares(ops, x, 1, size)?;
-    let base = ops.affine(&squares, alpha / size as f64, call.float("bias").unwrap_or(1.0))?;
-    Ok(vec![ops.div(x, &ops.apply(&Op::Powf(Powf::new(beta)), &[&base])?)?])
+    let before = (size - 1) / 2;
+    let op = LocalResponseNorm::new(size, alpha, beta, call.float("bias").unwrap_or(1.0));
+    let op = Op::LocalResponseNorm(op.with_window(before, size - 1 - before));
+    Ok(vec![call.ops().apply(&op, &[call.input(0)?])?])
 }

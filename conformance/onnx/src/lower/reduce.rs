@@ -5,7 +5,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::Lowered;
 use crate::tensor::{Tensor, axis_of};
-use isobit::{BinaryOp, CmpOp, DType, Op, Reduce, ReduceOp, UnaryOp};
+use isobit::{CmpOp, DType, Op, Reduce, ReduceOp, UnaryOp};
 
 pub(super) const TABLE: Table = &[
     ("ReduceSum", Rule::Code(|call| folded(call, |ops, x, dims| ops.reduce(ReduceOp::Sum, x, dims)))),
@@ -98,18 +98,4 @@ fn hardmax(ops: &Ops, x: &Tensor, axis: usize) -> Lowered<Tensor> {
     shape[axis] = x.dims()[axis];
     let positions = ops.reshape(&ops.iota(DType::U32, x.dims()[axis])?, &shape)?;
     ops.cast(&ops.compare(CmpOp::Eq, &positions, &at)?, x.dtype())
-}
-
-/// Sums the squares of windows of `size` neighbours along an axis, of which there are fewer at the
-/// ends.
-pub(super) fn window_of_squares(ops: &Ops, x: &Tensor, axis: usize, size: usize) -> Lowered<Tensor> {
-    let before = (size - 1) / 2;
-    let (mut low, mut high) = (vec![0; x.rank()], vec![0; x.rank()]);
-    (low[axis], high[axis]) = (before, size - 1 - before);
-    let padded = ops.pad(&ops.unary(UnaryOp::Sqr, x)?, &low, &high, 0.0)?;
-    let mut sum = padded.narrow(axis, 0, x.dims()[axis])?;
-    for at in 1..size {
-        sum = ops.binary(BinaryOp::Add, &sum, &padded.narrow(axis, at, x.dims()[axis])?)?;
-    }
-    Ok(sum)
 }

@@ -1,7 +1,8 @@
-//! Softmax and norms over the last dimension. Their sums follow the order of reductions. A row is
-//! widened into a buffer, computed in place, and rounded when it is written; several threads share
-//! a row of many segments.
+//! Softmax and norms, most of them over the last dimension. Their sums follow the order of
+//! reductions. A row is widened into a buffer, computed in place, and rounded when it is written;
+//! several threads share a row of many segments.
 
+mod channels;
 mod exp;
 mod rows;
 
@@ -15,6 +16,7 @@ use super::reduce::{Lanes, SEGMENT, reduce_segments};
 use super::vector::{Kernel, vectorised};
 use super::walk::{Function, dispatch_float};
 use crate::{BinaryOp, Layout, Op, Result, Src};
+pub(super) use channels::{batch_norm, group_norm, local_response_norm};
 pub(super) use exp::ExpDown;
 use rayon::prelude::*;
 use rows::{Rows, widened};
@@ -23,7 +25,7 @@ type Input<'a> = (&'a CpuStorage, &'a Layout);
 
 pub(super) fn softmax(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
     let [log, safe] = [Op::LogSoftmax, Op::SafeSoftmax].map(|form| *op == form);
-    dispatch_float!(dst.dtype(), T => Rows::<T>::new(src, dst, dl).run(&|x| {
+    dispatch_float!(dst.dtype(), T => Rows::<T>::new(src, dst, dl).run(&|_, x| {
         let hidden = <T as Element>::Compute::from_parameter(f64::NEG_INFINITY);
         if safe && x.iter().all(|&x| x == hidden) {
             x.fill(Compute::ZERO);
@@ -36,7 +38,7 @@ pub(super) fn softmax(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout
 pub(super) fn rms_norm(eps: f64, src: Input<'_>, weight: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
     dispatch_float!(dst.dtype(), T => {
         let weight = widened::<T>(weight);
-        Rows::<T>::new(src, dst, dl).run(&|x| {
+        Rows::<T>::new(src, dst, dl).run(&|_, x| {
             let scale = scale(x, eps);
             let (weight, bias) = (&weight, None);
             in_parts(x, &|start, x| vectorised(Weigh { x, start, scale, weight, bias }));
@@ -56,7 +58,7 @@ pub(super) fn layer_norm(
         let absent = [<T as Element>::Compute::ONE, <T as Element>::Compute::ZERO];
         let of = |i: usize| parameters[i].map_or_else(|| vec![absent[i]; n], widened::<T>);
         let (weight, bias) = (of(0), of(1));
-        Rows::<T>::new(src, dst, dl).run(&|x| {
+        Rows::<T>::new(src, dst, dl).run(&|_, x| {
             let [_, scale] = centre(x, eps);
             let (weight, bias) = (&weight, Some(&bias[..]));
             in_parts(x, &|start, x| vectorised(Weigh { x, start, scale, weight, bias }));
@@ -114,8 +116,12 @@ fn softmax_row<T: ExpDown<Compute: Recipes<Compute = T::Compute> + FloatCompute>
 
 /// Returns `1 / sqrt(mean of squares + eps)`.
 fn scale<C: FloatCompute>(x: &mut [C], eps: f64) -> C {
-    let mean = fold(x, &|_| (), square, Compute::add).div(C::from_count(x.len()));
-    C::ONE.div(mean.add(C::from_parameter(eps)).sqrt())
+    factor(fold(x, &|_| (), square, Compute::add).div(C::from_count(x.len())), eps)
+}
+
+/// Returns `1 / sqrt(variance + eps)`.
+fn factor<C: FloatCompute>(variance: C, eps: f64) -> C {
+    C::ONE.div(variance.add(C::from_parameter(eps)).sqrt())
 }
 
 /// Applies `before` to each segment of a row, then reduces the row in the order of section 8 of

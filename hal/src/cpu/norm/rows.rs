@@ -51,8 +51,9 @@ impl<'a, T: Element> Rows<'a, T> {
         }
     }
 
-    /// Calls `row` with every row in the compute type; `row` replaces it with the result.
-    pub fn run(&self, row: &(dyn Fn(&mut [T::Compute]) + Sync)) {
+    /// Calls `row` with the number of every row and its elements in the compute type; `row` replaces
+    /// them with the result.
+    pub fn run(&self, row: &(dyn Fn(usize, &mut [T::Compute]) + Sync)) {
         if self.n == 0 {
             return;
         }
@@ -62,11 +63,11 @@ impl<'a, T: Element> Rows<'a, T> {
                 let [src, dst] = self.offsets(r);
                 if self.n <= SEGMENT {
                     self.load(src, 0, &mut x);
-                    row(&mut x);
+                    row(r, &mut x);
                     self.store(dst, 0, &x);
                 } else {
                     x.par_chunks_mut(SEGMENT).enumerate().for_each(|(i, x)| self.load(src, i * SEGMENT, x));
-                    row(&mut x);
+                    row(r, &mut x);
                     x.par_chunks(SEGMENT).enumerate().for_each(|(i, x)| self.store(dst, i * SEGMENT, x));
                 }
             }

@@ -48,6 +48,17 @@ fn norm(op: &Op, src: &Shape, parameters: &[&Shape]) -> Result<Shape> {
     Ok(src.clone())
 }
 
+/// Returns the number of channels of `[n, c, ..]`, whose parameters have one element for each.
+fn channels(op: &Op, src: &Shape, parameters: &[&Shape]) -> Result<usize> {
+    let Some(&c) = src.dims().get(1) else {
+        return Err(mismatch(format!("{op} takes an input of shape [n, c, ..], not {src}")));
+    };
+    if let Some(other) = parameters.iter().find(|p| p.dims() != [c]) {
+        return Err(mismatch(format!("{op} of {src} takes parameters of shape [{c}], not {other}")));
+    }
+    Ok(c)
+}
+
 fn rank(op: &Op, what: &str, shape: &Shape, rank: usize) -> Result<()> {
     if shape.rank() == rank {
         return Ok(());
@@ -187,6 +198,16 @@ impl Op {
                     return Err(mismatch(format!("{self} of {src} takes a skip of the same shape, not {skip}")));
                 }
                 norm(self, src, parameters)?
+            }
+            (Op::GroupNorm(p), [src, parameters @ ..]) => {
+                let c = channels(self, src, parameters)?;
+                if p.groups == 0 || !c.is_multiple_of(p.groups) {
+                    return Err(invalid(format!("{self}: {c} channels cannot be divided into {} groups", p.groups)));
+                }
+                (*src).clone()
+            }
+            (Op::BatchNorm(_) | Op::LocalResponseNorm(_), [src, parameters @ ..]) => {
+                channels(self, src, parameters).map(|_| (*src).clone())?
             }
             (Op::Rope(form), [x, cos, sin]) => rope(self, *form, x, cos, sin)?,
             (Op::ScaledDotProductAttention(p), inputs) => attention(self, p, inputs)?,

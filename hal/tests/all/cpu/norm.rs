@@ -5,7 +5,9 @@ use super::reduce::by_the_rule;
 use super::*;
 use half::{bf16, f16};
 use isobit_hal::cpu::internals::{f32 as single, f64 as double, narrow};
-use isobit_hal::{BinaryOp, F8E4M3, LayerNorm, Op, Src};
+use isobit_hal::{
+    BatchNorm, BinaryOp, ErrorKind, F8E4M3, GroupNorm, LayerNorm, LocalResponseNorm, Op, Reduce, ReduceOp, Src,
+};
 
 /// A dtype, with its conversions to and from its compute type.
 trait Dtype: WithDType {
@@ -392,4 +394,159 @@ fn the_narrow_exponential() {
         bits += 997;
     }
     assert!(worst < 2f64.powi(-19), "{worst:e}");
+}
+
+/// The inputs of a norm of `[2, 6, 3, 5]`: x, and a weight and a bias for each channel.
+fn of_channels(seed: u64) -> [Vec<f32>; 3] {
+    let mut rng = Rng(seed);
+    let mut some = |n: usize| (0..n).map(|_| (rng.next() >> 40) as f32 / (1 << 22) as f32 - 2.0).collect();
+    [some(180), some(6), some(6)]
+}
+
+#[test]
+fn groups_are_rows_with_parameters_by_channel() {
+    let [x, w, b] = of_channels(80);
+    let (s, l) = (storage(&x), Layout::contiguous([2, 6, 3, 5]));
+    let ((ws, c), bs) = (row(&w), storage(&b));
+    for groups in [1, 2, 3, 6] {
+        let n = 180 / (2 * groups);
+        let rows = Layout::contiguous([2 * groups, n]);
+        let of_elements = |values: &[f32]| -> Vec<f32> { (0..90).map(|i| values[i / 15]).collect() };
+        let (wide_w, wide_b) = (of_elements(&w), of_elements(&b));
+        let mut want = Vec::new();
+        for (i, x) in x.chunks(n).enumerate() {
+            let at = i % groups * n;
+            want.extend(layer(x, &wide_w[at..at + n], &wide_b[at..at + n], 1e-5));
+        }
+        let both = [Some((&ws, &c)), Some((&bs, &c))];
+        assert_same(&vec::<f32>(&s.group_norm(&l, both, groups, 1e-5).unwrap()), &want);
+        let plain: Vec<f32> =
+            vec(&CpuStorage::apply(&Op::LayerNorm(LayerNorm::new(1e-5).with_inputs(false, false)), &[(&s, &rows)])
+                .unwrap());
+        assert_same(&vec::<f32>(&s.group_norm(&l, [None, None], groups, 1e-5).unwrap()), &plain);
+        let (ones, zeros) = (storage(&[1f32; 6]), storage(&[0f32; 6]));
+        for (form, whole) in [
+            ([Some((&ws, &c)), None], [Some((&ws, &c)), Some((&zeros, &c))]),
+            ([None, Some((&bs, &c))], [Some((&ones, &c)), Some((&bs, &c))]),
+        ] {
+            let [form, whole] = [form, whole].map(|p| vec::<f32>(&s.group_norm(&l, p, groups, 1e-5).unwrap()));
+            assert_same(&form, &whole);
+        }
+        // Any layout: the channels last.
+        let last: Vec<f32> = (0..180).map(|i| x[i / 90 * 90 + i % 6 * 15 + i / 6 % 15]).collect();
+        let strided = Layout::new([2, 6, 3, 5], &[90, 1, 30, 6][..], 0).unwrap();
+        assert_same(&vec::<f32>(&storage(&last).group_norm(&strided, both, groups, 1e-5).unwrap()), &want);
+    }
+    let instances = s.instance_norm(&l, [None, None], 1e-5).unwrap();
+    assert_same(&vec::<f32>(&instances), &vec::<f32>(&s.group_norm(&l, [None, None], 6, 1e-5).unwrap()));
+    let empty = Op::GroupNorm(GroupNorm::new(2, 0.0).with_inputs(false, false));
+    assert_eq!(CpuStorage::apply(&empty, &[(&s, &Layout::contiguous([2, 4, 0]))]).unwrap().len(), 0);
+}
+
+#[test]
+fn batch_norm_is_by_the_rule() {
+    let [x, w, b] = of_channels(81);
+    let [mean, variance] = [[0.5f32, -1.0, 0.0, 2.0, f32::NAN, 1.0], [1.0, 4.0, 0.25, 0.0, 1.0, -1.0]];
+    let (s, l, (ws, c), bs) = (storage(&x), Layout::contiguous([2, 6, 3, 5]), row(&w), storage(&b));
+    let statistics = [mean, variance].map(|values| storage(&values));
+    let [means, variances] = [0, 1].map(|i| (&statistics[i], &c));
+    for (has_weight, has_bias) in [(true, true), (true, false), (false, true), (false, false)] {
+        let parameters = [has_weight.then_some((&ws, &c)), has_bias.then_some((&bs, &c))];
+        let got: Vec<f32> = vec(&s.batch_norm(&l, [means, variances], parameters, 1e-3).unwrap());
+        let want = x.iter().enumerate().map(|(i, x)| {
+            let channel = i / 15 % 6;
+            let scale = 1.0 / (variance[channel] + 1e-3).sqrt();
+            let weight = if has_weight { w[channel] } else { 1.0 };
+            ((x - mean[channel]) * scale).mul_add(weight, if has_bias { b[channel] } else { 0.0 })
+        });
+        assert_same(&got, &want.collect::<Vec<_>>());
+    }
+    // Statistics of a narrow dtype are f32.
+    let halves: Vec<f16> = x.iter().map(|&x| f16::from_f32(x)).collect();
+    let op = Op::BatchNorm(BatchNorm::new(1e-3).with_inputs(false, false));
+    let got: Vec<f16> = vec(&CpuStorage::apply(&op, &[(&storage(&halves), &l), means, variances]).unwrap());
+    let widened: Vec<f32> = halves.iter().map(|x| x.to_f32()).collect();
+    let want: Vec<f32> = vec(&CpuStorage::apply(&op, &[(&storage(&widened), &l), means, variances]).unwrap());
+    assert_same(&got, &want.iter().map(|&y| f16::from_f32(y)).collect::<Vec<_>>());
+}
+
+#[test]
+fn training_has_the_statistics_of_the_batch() {
+    let [x, w, b] = of_channels(82);
+    let (l, c, momentum) = (Layout::contiguous([2, 6, 3, 5]), Layout::contiguous(6), 0.25);
+    let halves: Vec<f16> = x.iter().map(|&x| f16::from_f32(x)).collect();
+    let widened: Vec<f32> = halves.iter().map(|x| x.to_f32()).collect();
+    for (s, wide) in [(storage(&x), &x), (storage(&halves), &widened)] {
+        let [ws, bs] = [&w, &b].map(|p| storage(p).to_dtype(&c, s.dtype()).unwrap());
+        let mut running = [storage(&[1f32; 6]), storage(&[2f32; 6])];
+        let [running_mean, running_variance] = &mut running;
+        let parameters = [Some((&ws, &c)), Some((&bs, &c))];
+        let kept = Some([running_mean, running_variance]);
+        let [y, mean, variance] = s.batch_norm_train(&l, parameters, kept, momentum, 1e-5).unwrap();
+        let of = |op| storage(wide).reduce(&l, &Reduce::new(op, &[0, 2, 3]).with_correction(0)).unwrap();
+        let (want_mean, want_variance) = (of(ReduceOp::Mean), of(ReduceOp::Var));
+        assert_same(&vec::<f32>(&mean), &vec::<f32>(&want_mean));
+        assert_same(&vec::<f32>(&variance), &vec::<f32>(&want_variance));
+        let want = s.batch_norm(&l, [(&mean, &c), (&variance, &c)], parameters, 1e-5).unwrap();
+        assert_eq!(y.as_bytes(), want.as_bytes());
+        for ((got, new), (old, factor)) in running.iter().zip([&mean, &variance]).zip([(1.0, 1.0), (2.0, 30.0 / 29.0)])
+        {
+            for (got, new) in vec::<f32>(got).into_iter().zip(vec::<f32>(new)) {
+                let want = old * (1.0 - momentum) + f64::from(new) * momentum * factor;
+                assert!((f64::from(got) - want).abs() <= want.abs() * 1e-6, "{got} {want}");
+            }
+        }
+    }
+    let s = storage(&x);
+    for dims in [&[1usize, 6][..], &[0, 6, 4]] {
+        let error = s.batch_norm_train(&Layout::contiguous(dims), [None, None], None, 0.1, 0.0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+    let error = s.batch_norm_train(&Layout::contiguous(6), [None, None], None, 0.1, 0.0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ShapeMismatch);
+}
+
+#[test]
+fn responses_are_of_channels_nearby() {
+    let [x, ..] = of_channels(83);
+    let (s, l) = (storage(&x), Layout::contiguous([2, 6, 3, 5]));
+    for (before, after) in [(0, 0), (2, 2), (1, 0), (0, 3), (100, usize::MAX)] {
+        let op = LocalResponseNorm::new(1, 0.5, 0.75, 2.0).with_window(before, after);
+        let got: Vec<f32> = vec(&s.local_response_norm(&l, op).unwrap());
+        let factor = (0.5 / op.size() as f64) as f32;
+        let want = x.iter().enumerate().map(|(i, value)| {
+            let (channel, first) = (i / 15 % 6, i / 90 * 90 + i % 15);
+            let mut sum = 0f32;
+            for other in channel.saturating_sub(before)..=channel.saturating_add(after).min(5) {
+                sum += x[first + other * 15] * x[first + other * 15];
+            }
+            value * single::pow(sum.mul_add(factor, 2.0), -0.75)
+        });
+        assert_same(&got, &want.collect::<Vec<_>>());
+    }
+    assert_eq!(LocalResponseNorm::new(4, 1.0, 1.0, 1.0), LocalResponseNorm::new(1, 1.0, 1.0, 1.0).with_window(2, 1));
+}
+
+/// `torch.nn.functional.batch_norm(x, mean, variance, None, None, True, 0.25, 1e-5)` of PyTorch
+/// 2.15.
+#[test]
+fn training_updates_running_statistics_as_pytorch() {
+    let x = storage(&[1.0, 2.0, 4.0, 8.0, -1.0, 3.0, 0.5, 2.5, -3.0, 6.0, 7.0, 5.0]);
+    let mut running = [storage(&[1.0, -1.0]), storage(&[2.0, 3.0])];
+    let [mean, variance] = &mut running;
+    let l = Layout::contiguous([2, 2, 3]);
+    let [y, ..] = x.batch_norm_train(&l, [None, None], Some([mean, variance]), 0.25, 1e-5).unwrap();
+    let want = [
+        [-0.0766964176768084, 0.38348208838404185, 1.3038391005057424],
+        [1.1180333598563068, -1.9006567117557218, -0.5590166799281535],
+        [-0.3067856707072335, 0.613571341414467, -1.9174104419202094],
+        [0.44721334394252266, 0.7826233518994148, 0.11180333598563058],
+    ];
+    let near = |got: &CpuStorage, want: &[f64]| {
+        let got: Vec<f64> = vec(got);
+        assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-13), "{got:?} {want:?}");
+    };
+    near(&y, want.as_flattened());
+    near(&running[0], &[1.0416666666666667, 0.41666666666666674]);
+    near(&running[1], &[2.916666666666667, 4.916666666666667]);
 }

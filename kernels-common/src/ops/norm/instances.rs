@@ -1,5 +1,5 @@
-//! Two modules per dtype, one for softmax and one for the norms. Each has kernels for rows that fit
-//! in registers, by row length, and kernels for long rows.
+//! Three modules per dtype. Those of softmax and of the norms of rows have kernels for rows that
+//! fit in registers, by row length, and kernels for long rows; the third has the norms of channels.
 
 use super::combined_floats;
 use crate::key::{Family, Key};
@@ -12,12 +12,26 @@ pub const LOG_SOFTMAX: usize = 1;
 pub const RMS_NORM: usize = 2;
 pub const LAYER_NORM: usize = 3;
 pub const SKIP_LAYER_NORM: usize = 4;
+pub const GROUP_NORM: usize = 5;
+pub const BATCH_NORM: usize = 6;
+pub const LOCAL_RESPONSE_NORM: usize = 7;
 
 /// The passes over the segments of long rows, and the pass that writes. Smaller variants are
 /// indices into [`shapes`].
 pub const FIRST: u8 = 16;
 pub const SECOND: u8 = 17;
 pub const WRITE: u8 = 18;
+
+/// The variants of the norms of channels: one element per thread of any layout, and as many
+/// neighbours as [`channel_lanes`] says.
+pub const ANY: u8 = 0;
+/// See [`ANY`].
+pub const LANES: u8 = 1;
+
+/// Returns the elements that a thread of [`LANES`] computes: 16 bytes, at most 8.
+pub const fn channel_lanes(size: usize) -> usize {
+    if size == 1 { 8 } else { 16 / size }
+}
 
 /// The part of a row that a thread holds in registers: `elements` elements of each of its `lanes`
 /// lanes. A row has 256 lanes, so it has at most `256 * elements` elements.
@@ -87,7 +101,22 @@ pub fn add(modules: &mut Vec<Module>) {
             norms.kernel(key(op, dtype, WRITE), format!("{name}_{dtype}_long"), &format!("{line}_LONG"), &[ty]);
         }
         rows(&mut norms, SKIP_LAYER_NORM, dtype, "skip_layer_norm", "ISOBIT_SKIP_LAYER_ROWS", &[ty]);
+        rows(&mut norms, GROUP_NORM, dtype, "group_norm", "ISOBIT_GROUP_ROWS", &[ty]);
+        let symbol = format!("group_norm_{dtype}_long");
+        norms.kernel(key(GROUP_NORM, dtype, WRITE), symbol, "ISOBIT_GROUP_LONG", &[ty]);
         modules.push(norms);
+
+        let mut channels = Module::new(format!("norm_channels_{dtype}"), "ops/norm/channels.cu");
+        for (op, name, line) in [
+            (BATCH_NORM, "batch_norm", "ISOBIT_BATCH_NORM"),
+            (LOCAL_RESPONSE_NORM, "local_response_norm", "ISOBIT_LOCAL_RESPONSE_NORM"),
+        ] {
+            for (variant, lanes) in [(ANY, 1), (LANES, channel_lanes(dtype.size_in_bytes()))] {
+                let symbol = format!("{name}_{dtype}_{lanes}");
+                channels.kernel(key(op, dtype, variant), symbol, line, &[ty, &lanes.to_string()]);
+            }
+        }
+        modules.push(channels);
     }
 }
 

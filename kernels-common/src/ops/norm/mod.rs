@@ -1,6 +1,7 @@
-//! Softmax and the norms over the last dimension: chooses the kernel for the length of a row, and
-//! makes the layouts that kernels take.
+//! Softmax and the norms of rows: chooses the kernel for the length of a row, and makes the layouts
+//! that kernels take.
 
+mod channels;
 mod long;
 
 use crate::device::GpuDevice;
@@ -8,13 +9,14 @@ use crate::key::Key;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::launch::{Arg, Launch, sizes};
 use crate::manifest::instances::norm::{
-    FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, RowShape, SECOND, SKIP_LAYER_NORM, SOFTMAX, WRITE, key, shapes,
+    ANY, BATCH_NORM, FIRST, GROUP_NORM, LANES as LANES_OF_CHANNELS, LAYER_NORM, LOCAL_RESPONSE_NORM, LOG_SOFTMAX,
+    RMS_NORM, RowShape, SECOND, SKIP_LAYER_NORM, SOFTMAX, WRITE, key, shapes,
 };
 use crate::ops::copy::copy_walk;
 use crate::ops::{binary, stored};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, BinaryOp, DType, LayerNorm, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, BinaryOp, DType, Dims, LayerNorm, Layout, Op, Result, Src};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
@@ -30,6 +32,9 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
         return rows.chain(parts).collect();
     }
     let passes: &[(usize, u8)] = match number(op) {
+        op @ (BATCH_NORM | LOCAL_RESPONSE_NORM) => {
+            return [ANY, LANES_OF_CHANNELS].map(|variant| key(op, dtype, variant)).into();
+        }
         SOFTMAX | LOG_SOFTMAX => &[(SOFTMAX, FIRST), (SOFTMAX, SECOND)],
         RMS_NORM => &[(RMS_NORM, FIRST)],
         _ => &[(LAYER_NORM, FIRST), (LAYER_NORM, SECOND)],
@@ -46,6 +51,9 @@ fn number(op: &Op) -> usize {
         Op::RmsNorm { .. } => RMS_NORM,
         Op::LayerNorm(_) | Op::LayerNormStats { .. } => LAYER_NORM,
         Op::SkipLayerNorm { .. } => SKIP_LAYER_NORM,
+        Op::GroupNorm(_) => GROUP_NORM,
+        Op::BatchNorm(_) => BATCH_NORM,
+        Op::LocalResponseNorm(_) => LOCAL_RESPONSE_NORM,
         _ => unreachable!("not an operation of the family"),
     }
 }
@@ -60,39 +68,52 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         return Ok(());
     }
     let (src, src_layout) = stored(srcs, 0);
-    let (&n, outer) = src_layout.dims().split_last().expect("validated to have a last dimension");
-    let dtype = src.dtype();
+    match op {
+        Op::BatchNorm(p) => return channels::batch_norm(*p, srcs, dst, dst_layout),
+        Op::LocalResponseNorm(p) => return channels::local_response_norm(*p, srcs, dst, dst_layout),
+        _ => {}
+    }
+    let (rows_of, dtype): (RowsOf, _) = (RowsOf::new(op, src_layout), src.dtype());
+    let n = rows_of.length(src_layout);
     if let Op::SkipLayerNorm { eps } = op
         && fitting(dtype, n).is_none()
     {
         return in_three(*eps, srcs, dst, dst_layout);
     }
-    let operands: SmallVec<[Adjacent<R>; 5]> =
-        (0..srcs.len()).map(|i| Adjacent::source(stored(srcs, i))).collect::<Result<_>>()?;
-    let to = Adjacent::destination(dst, dst_layout)?;
-    let (of_rows, parameters) = operands.split_at(if matches!(op, Op::SkipLayerNorm { .. }) { 2 } else { 1 });
+    let is_skip = matches!(op, Op::SkipLayerNorm { .. });
+    let of_rows_count = if is_skip { 2 } else { 1 };
+    let operands: SmallVec<[Adjacent<R>; 5]> = (0..srcs.len())
+        .map(|i| Adjacent::source(stored(srcs, i), if i < of_rows_count { rows_of } else { RowsOf::Last }))
+        .collect::<Result<_>>()?;
+    let to = Adjacent::new(dst, dst_layout, rows_of)?;
+    let (of_rows, parameters) = operands.split_at(of_rows_count);
     let skip = of_rows.get(1);
     let mut rows = IndexDims::<3>::new();
-    for (d, &size) in outer.iter().enumerate() {
-        push(&mut rows, Dim { size, stride: [of_rows[0].strides[d], to.strides[d], skip.map_or(0, |s| s.strides[d])] });
+    for (d, size) in rows_of.outer(src_layout).into_iter().enumerate() {
+        let third = match rows_of {
+            RowsOf::Group(group) if d == 1 => group.channels,
+            _ => skip.map_or(0, |s| s.strides[d]),
+        };
+        push(&mut rows, Dim { size, stride: [of_rows[0].strides[d], to.strides[d], third] });
     }
     let eps = match op {
         Op::RmsNorm { eps } | Op::LayerNormStats { eps } | Op::SkipLayerNorm { eps } => *eps,
         Op::LayerNorm(p) => p.eps,
+        Op::GroupNorm(p) => p.eps,
         _ => 0.0,
     };
     let is_stats = matches!(op, Op::LayerNormStats { .. });
     let mut parameters: SmallVec<[DevicePtr; 3]> = parameters.iter().map(|p| p.ptr).collect();
     let absent = |is_absent: bool| is_absent.then_some(DevicePtr(0));
-    match op {
-        // The kernel takes a null pointer for what is absent.
-        Op::LayerNorm(p) => {
-            parameters.insert_many(0, absent(!p.has_weight));
-            parameters.extend(absent(!p.has_bias));
-        }
-        Op::LayerNormStats { .. } => parameters.extend([DevicePtr(0); 2]),
-        _ => {}
-    }
+    let present = match op {
+        Op::LayerNorm(p) => [p.has_weight, p.has_bias],
+        Op::GroupNorm(p) => [p.has_weight, p.has_bias],
+        Op::LayerNormStats { .. } => [false; 2],
+        _ => [true; 2],
+    };
+    // The kernel takes a null pointer for what is absent.
+    parameters.insert_many(0, absent(!present[0]));
+    parameters.extend(absent(!present[1]));
     let call = Call {
         op: number(op),
         dtype,
@@ -103,6 +124,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         parameters,
         is_stats,
         is_safe: *op == Op::SafeSoftmax,
+        spatial: rows_of.spatial(),
         n,
         eps,
     };
@@ -113,7 +135,10 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             src: at(call.src, dtype, src),
             dst: at(call.dst, of_result, dst),
             skip: call.skip.map(|ptr| at(ptr, dtype, skip)),
-            parameters: call.parameters.clone(),
+            parameters: match call.spatial {
+                Some(_) => call.parameters.iter().map(|&p| if p.0 == 0 { p } else { at(p, dtype, skip) }).collect(),
+                None => call.parameters.clone(),
+            },
             ..call
         };
         // SAFETY: the layouts were validated against their buffers, and the destination is borrowed
@@ -153,30 +178,96 @@ fn fitting(dtype: DType, n: usize) -> Option<(u8, RowShape)> {
     fitting.next().map(|(variant, &shape)| (variant, shape))
 }
 
-/// A tensor that is contiguous along its last dimension: the tensor itself, or a compact buffer in
-/// its place.
+/// What the rows of an operation are.
+#[derive(Debug, Clone, Copy)]
+enum RowsOf {
+    /// The elements of the last dimension.
+    Last,
+    /// The channels of each group of `[n, c, ..]`.
+    Group(Group),
+}
+
+/// How many groups of channels there are, the channels of each and the elements of a channel.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    groups: usize,
+    channels: usize,
+    spatial: usize,
+}
+
+impl RowsOf {
+    fn new(op: &Op, layout: &Layout) -> Self {
+        let Op::GroupNorm(p) = op else { return Self::Last };
+        let (channels, spatial) = (layout.dims()[1] / p.groups, layout.dims()[2..].iter().product());
+        Self::Group(Group { groups: p.groups, channels, spatial })
+    }
+
+    /// Returns the elements of a row.
+    fn length(self, layout: &Layout) -> usize {
+        match self {
+            Self::Last => *layout.dims().last().expect("validated to have a last dimension"),
+            Self::Group(group) => group.channels * group.spatial,
+        }
+    }
+
+    /// Returns the elements of a channel, if rows are of channels.
+    fn spatial(self) -> Option<usize> {
+        if let Self::Group(group) = self { Some(group.spatial) } else { None }
+    }
+
+    /// Returns the sizes of the dimensions over rows.
+    fn outer(self, layout: &Layout) -> Dims {
+        match self {
+            Self::Last => layout.dims()[..layout.dims().len() - 1].into(),
+            Self::Group(group) => [layout.dims()[0], group.groups][..].into(),
+        }
+    }
+
+    /// Returns the strides of these dimensions, if the elements of each row are adjacent.
+    fn strides(self, layout: &Layout) -> Option<Dims> {
+        let (dims, strides) = (layout.dims(), layout.stride());
+        let Self::Group(group) = self else {
+            let is_adjacent = matches!((dims.last(), strides.last()), (Some(1), _) | (_, Some(1)));
+            return is_adjacent.then(|| strides[..dims.len() - 1].into());
+        };
+        let mut in_row: Dims = dims[1..].into();
+        in_row[0] = group.channels;
+        let mut run = 1;
+        for (&size, &stride) in in_row.iter().zip(&strides[1..]).rev() {
+            if size != 1 && stride != run {
+                return None;
+            }
+            run *= size;
+        }
+        Some([strides[0], strides[1] * group.channels][..].into())
+    }
+}
+
+/// A tensor of which the elements of each row are adjacent: the tensor itself, or a compact buffer
+/// in its place.
 struct Adjacent<R: GpuRuntime> {
     ptr: DevicePtr,
-    strides: SmallVec<[usize; 6]>,
+    /// The strides of the dimensions over rows.
+    strides: Dims,
     compact: Option<GpuStorage<R>>,
 }
 
 impl<R: GpuRuntime> Adjacent<R> {
-    fn new(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
-        if matches!((layout.dims().last(), layout.stride().last()), (Some(1), _) | (_, Some(1))) {
+    fn new(storage: &GpuStorage<R>, layout: &Layout, rows: RowsOf) -> Result<Self> {
+        if let Some(strides) = rows.strides(layout) {
             let ptr = storage.ptr().at(storage.dtype(), layout.start_offset());
-            return Ok(Self { ptr, strides: layout.stride().into(), compact: None });
+            return Ok(Self { ptr, strides, compact: None });
         }
         let compact = storage.device().alloc(layout.elem_count(), storage.dtype())?;
-        let strides = Layout::contiguous(layout.shape()).stride().into();
+        let strides = rows.strides(&Layout::contiguous(layout.shape())).expect("without gaps, elements are adjacent");
         Ok(Self { ptr: compact.ptr(), strides, compact: Some(compact) })
     }
 
-    fn source((storage, layout): (&GpuStorage<R>, &Layout)) -> Result<Self> {
-        let this = Self::new(storage, layout)?;
+    fn source((storage, layout): (&GpuStorage<R>, &Layout), rows: RowsOf) -> Result<Self> {
+        let this = Self::new(storage, layout, rows)?;
         if let Some(compact) = &this.compact {
             let from = storage.ptr().at(storage.dtype(), layout.start_offset());
-            let dims = walk(layout, layout.stride(), &this.strides);
+            let dims = walk(layout, layout.stride(), Layout::contiguous(layout.shape()).stride());
             // SAFETY: the layout was validated against its buffer, and the compact buffer has the
             // same number of elements.
             unsafe { copy_walk(storage.device(), storage.dtype().size_in_bytes(), from, compact.ptr(), dims)? };
@@ -184,15 +275,11 @@ impl<R: GpuRuntime> Adjacent<R> {
         Ok(this)
     }
 
-    fn destination(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
-        Self::new(storage, layout)
-    }
-
     /// Copies the results from the compact buffer, if there is one, to the destination.
     fn copy_out(&self, storage: &mut GpuStorage<R>, layout: &Layout) -> Result<()> {
         let Some(compact) = &self.compact else { return Ok(()) };
         let to = storage.ptr().at(storage.dtype(), layout.start_offset());
-        let dims = walk(layout, &self.strides, layout.stride());
+        let dims = walk(layout, Layout::contiguous(layout.shape()).stride(), layout.stride());
         // SAFETY: same as in `source`; the destination was validated not to overlap itself.
         unsafe { copy_walk(storage.device(), storage.dtype().size_in_bytes(), compact.ptr(), to, dims) }
     }
@@ -215,13 +302,16 @@ struct Norm {
     team_shift: u32,
     vectors: u32,
     parts: Divisor,
-    safe: u64,
+    safe: u32,
+    channel: Divisor,
+    spatial: u64,
 }
 
-const _: () = assert!(size_of::<Norm>() == 376);
+const _: () = assert!(size_of::<Norm>() == 392);
 const _: () = assert!(offset_of!(Norm, count) == 8 && offset_of!(Norm, end) == 24);
 const _: () = assert!(offset_of!(Norm, places) == 48 && offset_of!(Norm, rows) == 344);
 const _: () = assert!(offset_of!(Norm, parts) == 356 && offset_of!(Norm, safe) == 368);
+const _: () = assert!(offset_of!(Norm, channel) == 372 && offset_of!(Norm, spatial) == 384);
 
 /// An operation on given tensors with contiguous rows.
 struct Call<'a, R: GpuRuntime> {
@@ -236,6 +326,9 @@ struct Call<'a, R: GpuRuntime> {
     is_stats: bool,
     /// Whether the softmax of a row of -infinity is zeros.
     is_safe: bool,
+    /// The elements of a channel, if rows are of channels. The parameters then have one element for
+    /// each channel, the third operand of rows is their first channel.
+    spatial: Option<usize>,
     n: usize,
     eps: f64,
 }
@@ -250,8 +343,9 @@ impl<R: GpuRuntime> Call<'_, R> {
 
     /// # Safety
     /// Rows of `n` elements must be allocated at these places of source, skip and destination, of
-    /// which the last must not overlap the others, and so must be `n` elements of each parameter that
-    /// is not null. A destination of statistics has rows of two.
+    /// which the last must not overlap the others, and so must be `n` elements of each parameter
+    /// that is not null, or one for each channel if rows are of channels. A destination of
+    /// statistics has rows of two.
     unsafe fn run(&self, rows: &[Dim<3>]) -> Result<()> {
         let Some((variant, shape)) = fitting(self.dtype, self.n) else {
             // SAFETY: the caller promises that rows of `n` elements are allocated at these places
@@ -278,8 +372,15 @@ impl<R: GpuRuntime> Call<'_, R> {
         let count_of = if self.dtype == DType::F64 { self.n as f64 } else { f64::from(self.n as f32) };
         // Statistics are not written by vectors.
         let written = if self.is_stats { 0 } else { self.dst.0 };
-        let bases = self.parameters.iter().chain(&self.skip).fold(self.src.0 | written, |all, p| all | p.0);
-        let stride = |d: &Dim<3>| if self.is_stats { [d.stride[0], 0, 0] } else { d.stride };
+        // Nor are parameters of channels read by them.
+        let is_of_channels = self.spatial.is_some();
+        let parameters = if is_of_channels { &[] } else { &self.parameters[..] };
+        let bases = parameters.iter().chain(&self.skip).fold(self.src.0 | written, |all, p| all | p.0);
+        let stride = |d: &Dim<3>| match d.stride {
+            [src, ..] if self.is_stats => [src, 0, 0],
+            [src, dst, _] if is_of_channels => [src, dst, 0],
+            all => all,
+        };
         let steps = rows.iter().flat_map(stride).fold(self.n, |all, stride| all | stride);
         let whole = steps.is_multiple_of(lanes) && bases.is_multiple_of((lanes * self.dtype.size_in_bytes()) as u64);
         Norm {
@@ -292,12 +393,15 @@ impl<R: GpuRuntime> Call<'_, R> {
             team_shift: 0,
             vectors: u32::from(whole),
             parts: Divisor::new(1),
-            safe: u64::from(self.is_safe),
+            safe: u32::from(self.is_safe),
+            // Rows in registers and parts of long ones have fewer elements.
+            channel: Divisor::new(self.spatial.map_or(1, |n| n.min(1 << 30))),
+            spatial: self.spatial.unwrap_or(1) as u64,
         }
     }
 
-    /// Launches a kernel whose arguments are source, destination, the skip, parameters, for layer_norm
-    /// the place of statistics, the results of earlier passes, and the `Norm`.
+    /// Launches a kernel whose arguments are source, destination, the skip, parameters, for
+    /// layer_norm the place of statistics, the results of earlier passes, and the `Norm`.
     ///
     /// # Safety
     /// Same as [`run`](Self::run). In addition, `found` must be what the kernel expects.

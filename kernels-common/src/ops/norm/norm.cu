@@ -1,4 +1,4 @@
-// rms_norm and layer_norm, for rows in registers and for rows of any length.
+// rms_norm, layer_norm and group_norm, for rows in registers and for rows of any length.
 #include "device_lib/elementwise.cuh"
 #include "ops/norm/long.cuh"
 
@@ -70,20 +70,25 @@ ISOBIT_FN compute_t<T> added(compute_t<T> a, compute_t<T> b) {
     return to_compute(from_compute<T>(a + b));
 }
 
+// What a row is: one of layer_norm, of skip_layer_norm, or the channels of a group.
+enum RowOf { PLAIN, SKIP, GROUP };
+
 // The lanes of a parameter; those of one that is absent are all `value`.
-template <bool PRESENT, typename T, u32 V, bool WHOLE, bool VECTORS>
+template <RowOf OF, typename T, u32 V, bool WHOLE, bool VECTORS>
 ISOBIT_FN void load_parameter(compute_t<T> (&y)[V], const T *from, float value, u32 u, u32 n,
-                              const Team<V, WHOLE, VECTORS> &t) {
+                              const Team<V, WHOLE, VECTORS> &t, u64 first, const Divisor &channel) {
 #pragma unroll
     for (u32 v = 0; v < V; v++)
         y[v] = value;
-    if (PRESENT || from != nullptr)
+    if (OF == GROUP && from != nullptr)
+        load_channels(y, from + first, u, n, t, channel);
+    else if (OF == SKIP || from != nullptr)
         load_lanes(y, from, u, n, t);
 }
 
-// With SKIP, of the row plus `src_bias` plus that of `skip`. Otherwise weight and bias may be null,
-// and if there are `stats`, only the mean and the scale are written, to them.
-template <bool SKIP, u32 V, u32 R, bool VECTORS, typename T, u32 SPACE>
+// A row of skip_layer_norm is the sum of the row, `src_bias` and that of `skip`. Otherwise weight
+// and bias may be null, and if there are `stats`, only the mean and the scale are written, to them.
+template <RowOf OF, u32 V, u32 R, bool VECTORS, typename T, u32 SPACE>
 ISOBIT_FN void layer_rows(compute_t<T> (&shared)[2][SPACE], const T *src, const T *skip, T *dst, const T *weight,
                           const T *bias, const T *src_bias, compute_t<T> *stats, const Norm &p) {
     using C = compute_t<T>;
@@ -93,7 +98,7 @@ ISOBIT_FN void layer_rows(compute_t<T> (&shared)[2][SPACE], const T *src, const 
 
     Row<T, V, R> row;
     load_row(row, src + at.at[0], p.end[0], t);
-    if (SKIP)
+    if (OF == SKIP)
         ISOBIT_NORM_EACH(u, R, p.end[0]) {
             C b[V], s[V];
             load_lanes(b, src_bias, u, p.end[0], t);
@@ -130,8 +135,8 @@ ISOBIT_FN void layer_rows(compute_t<T> (&shared)[2][SPACE], const T *src, const 
     }
     ISOBIT_NORM_EACH(u, R, p.end[4]) {
         C y[V], w[V], b[V];
-        load_parameter<SKIP>(w, weight, 1.0f, u, p.end[4], t);
-        load_parameter<SKIP>(b, bias, 0.0f, u, p.end[4], t);
+        load_parameter<OF>(w, weight, 1.0f, u, p.end[4], t, at.at[2], p.channel);
+        load_parameter<OF>(b, bias, 0.0f, u, p.end[4], t, at.at[2], p.channel);
 #pragma unroll
         for (u32 v = 0; v < V; v++)
             y[v] = layer_of(row.x[u][v], scale, w[v], b[v]);
@@ -182,6 +187,30 @@ struct Layer {
     }
 };
 
+// The same for a part of a group, in which weight and bias have one element for each channel. A
+// part is so short that only elements after the first channel need a division, of a small number.
+template <typename T>
+struct Group {
+    using C = compute_t<T>;
+    Layer<T> layer;
+    // Where the channel of the part's first element ends in the row, and which it is.
+    u64 end, first;
+    Divisor channel;
+    ISOBIT_METHOD C operator()(C x, u64 i) const {
+        return layer(x, i < end ? first : first + 1 + divide((u32)(i - end), channel));
+    }
+};
+
+template <typename T>
+ISOBIT_FN void group_part(const T *src, T *dst, const T *weight, const T *bias, const compute_t<T> *sums,
+                          const compute_t<T> *squares, const Norm &p) {
+    const Span s = span_of(p, LONG_PART);
+    const u64 before = s.start / p.spatial;
+    const Layer<T> layer{mean_of(sums[s.row], p), norm_scale(squares[s.row], p), weight, bias};
+    write_part(src, dst, s, p,
+               Group<T>{layer, (before + 1) * p.spatial, offsets_of(p.places, s.row).at[2] + before, p.channel});
+}
+
 template <typename T>
 ISOBIT_FN void rms_part(const T *src, T *dst, const T *weight, const compute_t<T> *squares, const Norm &p) {
     const Span s = span_of(p, LONG_PART);
@@ -228,9 +257,9 @@ ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, 
     NAME(const T *src, T *dst, const T *weight, const T *bias, compute_t<T> *stats, const Norm p) {                    \
         ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
         if (V > 1 && p.vectors == 0)                                                                                   \
-            layer_rows<false, V, R, false>(shared, src, src, dst, weight, bias, bias, stats, p);                       \
+            layer_rows<PLAIN, V, R, false>(shared, src, src, dst, weight, bias, bias, stats, p);                       \
         else                                                                                                           \
-            layer_rows<false, V, R, true>(shared, src, src, dst, weight, bias, bias, stats, p);                        \
+            layer_rows<PLAIN, V, R, true>(shared, src, src, dst, weight, bias, bias, stats, p);                        \
     }                                                                                                                  \
     }
 #define ISOBIT_SKIP_LAYER_ROWS(NAME, T, V, R, BLOCK)                                                                   \
@@ -239,9 +268,20 @@ ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, 
     NAME(const T *src, T *dst, const T *skip, const T *weight, const T *bias, const T *src_bias, const Norm p) {       \
         ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
         if (V > 1 && p.vectors == 0)                                                                                   \
-            layer_rows<true, V, R, false>(shared, src, skip, dst, weight, bias, src_bias, (compute_t<T> *)nullptr, p);  \
+            layer_rows<SKIP, V, R, false>(shared, src, skip, dst, weight, bias, src_bias, (compute_t<T> *)nullptr, p);  \
         else                                                                                                           \
-            layer_rows<true, V, R, true>(shared, src, skip, dst, weight, bias, src_bias, (compute_t<T> *)nullptr, p);   \
+            layer_rows<SKIP, V, R, true>(shared, src, skip, dst, weight, bias, src_bias, (compute_t<T> *)nullptr, p);   \
+    }                                                                                                                  \
+    }
+#define ISOBIT_GROUP_ROWS(NAME, T, V, R, BLOCK)                                                                        \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
+    NAME(const T *src, T *dst, const T *weight, const T *bias, const Norm p) {                                         \
+        ISOBIT_NORM_SHARED compute_t<T> shared[2][BLOCK * V];                                                          \
+        if (V > 1 && p.vectors == 0)                                                                                   \
+            layer_rows<GROUP, V, R, false>(shared, src, src, dst, weight, bias, bias, (compute_t<T> *)nullptr, p);     \
+        else                                                                                                           \
+            layer_rows<GROUP, V, R, true>(shared, src, src, dst, weight, bias, bias, (compute_t<T> *)nullptr, p);      \
     }                                                                                                                  \
     }
 #define ISOBIT_LAYER_LONG(NAME, T)                                                                                     \
@@ -250,5 +290,13 @@ ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, 
     NAME(const T *src, T *dst, const T *weight, const T *bias, compute_t<T> *stats, const compute_t<T> *sums,          \
          const compute_t<T> *squares, const Norm p) {                                                                  \
         layer_part(src, dst, weight, bias, stats, sums, squares, p);                                                  \
+    }                                                                                                                  \
+    }
+#define ISOBIT_GROUP_LONG(NAME, T)                                                                                     \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(LONG_THREADS)                                                                                        \
+    NAME(const T *src, T *dst, const T *weight, const T *bias, const compute_t<T> *sums, const compute_t<T> *squares, \
+         const Norm p) {                                                                                               \
+        group_part(src, dst, weight, bias, sums, squares, p);                                                          \
     }                                                                                                                  \
     }

@@ -27,7 +27,7 @@ struct Norm {
     // there are not enough registers for them.
     u32 end[NORM_PASSES];
     // The offset of each row in source, destination and skip, if there is one. Its elements are
-    // adjacent in all.
+    // adjacent in all. For rows of channels the last is the row's first channel.
     Index<3> places;
     u32 rows;
     // A row has 2^team_shift threads.
@@ -37,14 +37,18 @@ struct Norm {
     // Parts of a long row, one per block.
     Divisor parts;
     // Nonzero if the softmax of a row of -infinity is zeros.
-    u64 safe;
+    u32 safe;
+    // Elements per channel, in rows of channels. The divisor is at most 2^30.
+    Divisor channel;
+    u64 spatial;
 };
 
 // Must match ops/norm/mod.rs.
-static_assert(sizeof(Norm) == 376);
+static_assert(sizeof(Norm) == 392);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, count) == 8 && ISOBIT_OFFSET(Norm, end) == 24);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, places) == 48 && ISOBIT_OFFSET(Norm, rows) == 344);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 356 && ISOBIT_OFFSET(Norm, safe) == 368);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, channel) == 372 && ISOBIT_OFFSET(Norm, spatial) == 384);
 
 // ---- fold operations ----
 
@@ -278,6 +282,17 @@ ISOBIT_FN void load_lanes(compute_t<T> (&y)[V], const T *from, u32 u, u32 n, con
 #pragma unroll
     for (u32 v = 0; v < V; v++)
         y[v] = to_compute(pack.v[v]);
+}
+
+// The same for a parameter that has one element for each channel of a row.
+template <typename T, u32 V, bool WHOLE, bool VECTORS>
+ISOBIT_FN void load_channels(compute_t<T> (&y)[V], const T *from, u32 u, u32 n, const Team<V, WHOLE, VECTORS> &t,
+                             const Divisor &channel) {
+#pragma unroll
+    for (u32 v = 0; v < V; v++) {
+        const u32 i = u * NORM_LANES + lane(t, v);
+        y[v] = to_compute(from[divide(i < n ? i : 0, channel)]);
+    }
 }
 
 // A pass over a thread's elements, in groups. Groups beyond the end of the row are skipped.

@@ -7,8 +7,8 @@
 
 namespace isobit {
 
-// What is subtracted from the elements of a row. In a safe softmax it is 0 for a row of -infinity, so
-// that all its powers are 0.
+// What is subtracted from the elements of a row. In a safe softmax it is 0 for a row of -infinity,
+// so that all its powers are 0.
 template <typename C>
 ISOBIT_FN C subtracted(C largest, const Norm &p) {
     return p.safe != 0 && largest == Largest::none<C>() ? (C)0 : largest;

@@ -72,6 +72,12 @@ impl Cell {
         self.op().class(&self.dtypes).into()
     }
 
+    /// Whether the cell differs from a sibling only in how a kernel loads and stores elements, so that
+    /// fewer cases are enough of it: quantized products of dtypes other than f32.
+    pub fn is_variant(&self) -> bool {
+        self.operation.family().is_variant(self)
+    }
+
     /// Whether a device may report an index out of range after a case, at the next call that
     /// synchronises. Nothing else may run on the device meanwhile.
     pub fn runs_alone(&self) -> bool {

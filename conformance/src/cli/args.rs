@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use isobit::{DType, Numerics};
-use isobit_conformance::generate::{CASES, QUICK_CASES};
+use isobit_conformance::generate::{CASES, QUICK_CASES, QUICK_VARIANT_CASES, VARIANT_CASES};
 use std::path::PathBuf;
 
 /// Checks every device against the CPU reference, bit for bit, and the reference against the true
@@ -279,5 +279,11 @@ impl Args {
             return 0;
         }
         self.cases.unwrap_or(if self.quick { QUICK_CASES } else { CASES })
+    }
+
+    /// Returns the number of cases of a variant of another cell, which are fewer unless the number was
+    /// given.
+    pub fn variant_count(&self) -> u64 {
+        self.cases.unwrap_or(if self.quick { QUICK_VARIANT_CASES } else { VARIANT_CASES })
     }
 }

@@ -68,7 +68,7 @@ impl Found {
 pub fn main(args: &Args) -> Result<bool> {
     let started = Instant::now();
     let (mut cells, mut groups) = if args.huge { Default::default() } else { select::all(args)? };
-    let mut options = Options::new(args.seed, args.case_count());
+    let mut options = Options { variant_cases: args.variant_count(), ..Options::new(args.seed, args.case_count()) };
     let mut asked = args.devices.clone();
     if let Some(file) = &args.replay {
         let failures = save::load(file)?;

@@ -26,6 +26,7 @@ use std::sync::Arc;
 pub struct Job {
     pub seed: u64,
     pub cases: u64,
+    pub variant_cases: u64,
     pub first: Vec<Case>,
     pub replay_only: bool,
     /// The cells, by name, label and numerics.
@@ -54,6 +55,7 @@ impl Job {
             known: cells.clone().filter_map(|cell| options.known.of(cell).cloned()).collect(),
             seed: options.seed,
             cases: options.cases,
+            variant_cases: options.variant_cases,
             first: options.first.clone(),
             replay_only: options.replay_only,
             cells: cells.map(|cell| (cell.operation.name().into(), cell.label(), cell.numerics)).collect(),
@@ -154,6 +156,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     let options = Options {
         seed: job.seed,
         cases: job.cases,
+        variant_cases: job.variant_cases,
         reference: Reference::Cpu,
         first: job.first,
         replay_only: job.replay_only,

@@ -70,6 +70,11 @@ pub(crate) trait Family: Sync {
         false
     }
 
+    /// See [`Cell::is_variant`].
+    fn is_variant(&self, _cell: &Cell) -> bool {
+        false
+    }
+
     /// Whether each element of the result depends only on the input elements at the same position.
     fn is_elementwise(&self) -> bool {
         false

@@ -27,6 +27,12 @@ pub const FULL_CASES: u64 = 64;
 /// The number of cases per cell of a quick run: enough for every layout kind in every cell.
 pub const QUICK_CASES: u64 = 24;
 
+/// The number of cases of a [variant](Cell::is_variant) in a report and in a quick run: enough for
+/// every layout kind, and one of the hard inputs.
+pub const VARIANT_CASES: u64 = 16;
+/// See [`VARIANT_CASES`].
+pub const QUICK_VARIANT_CASES: u64 = HARD + 1;
+
 /// Draws values from strategies, in order.
 pub(crate) struct Draw {
     runner: TestRunner,

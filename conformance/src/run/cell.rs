@@ -22,6 +22,8 @@ pub struct Options {
     pub seed: u64,
     /// The number of cases per cell.
     pub cases: u64,
+    /// The number of cases of a [variant](Cell::is_variant).
+    pub variant_cases: u64,
     /// The reference for the device.
     pub reference: Reference,
     /// The cases of earlier failures, which run before the others; those of other cells are
@@ -46,6 +48,7 @@ impl Options {
         Self {
             seed,
             cases,
+            variant_cases: cases,
             reference: Reference::Cpu,
             first: Vec::new(),
             replay_only: false,
@@ -197,7 +200,11 @@ pub fn run_cell<D: BackendDevice>(
     let mut layouts = BTreeSet::<LayoutKind>::new();
     let mut worst = 0.0;
     let replayed = options.first.iter().filter(|c| c.cell() == Some(cell)).map(|c| (None, c.clone()));
-    let generated = if options.replay_only { 0 } else { options.cases };
+    let generated = match cell.is_variant() {
+        _ if options.replay_only => 0,
+        true => options.variant_cases,
+        false => options.cases,
+    };
     let known = options.known.of(cell);
     let generated = (0..generated).map(|i| (Some(i), crate::generate::case(options.seed, cell, i)));
     for (index, case) in replayed.chain(generated) {

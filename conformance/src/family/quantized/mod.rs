@@ -48,7 +48,6 @@ fn format(op: &Op) -> GgmlDType {
 /// lines.
 fn budget(draw: &mut Draw, cell: &Cell) -> usize {
     match cell.numerics {
-        // The dtype decides only how a product loads and stores its elements.
         Some(Numerics::Block) if cell.dtypes[1] != DType::F32 => draw.one_of(&[1 << 10, 1 << 11, 1 << 12]),
         Some(Numerics::Block) => draw.one_of(&[1 << 11, 1 << 12, 1 << 13, 1 << 14]),
         _ => draw.one_of(&[1 << 13, 1 << 14, 1 << 14, 1 << 15, 1 << 15, 1 << 16, 1 << 18]),
@@ -131,6 +130,10 @@ impl Family for QuantizedFamily {
 
     fn may_report(&self, op: &Op) -> bool {
         matches!(op, Op::QMatmulId(_))
+    }
+
+    fn is_variant(&self, cell: &Cell) -> bool {
+        matches!(cell.operation.op(), Op::QMatmul(_) | Op::QMatmulId(_)) && cell.dtypes[1] != DType::F32
     }
 
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {

@@ -298,6 +298,8 @@ def drawn(dtype):
     yield "bernoulli", "64Mi", lambda: out.bernoulli_(0.5)
     x = rand(64 * MI, dtype=dtype)
     yield "dropout", "64Mi", lambda: torch.native_dropout(x, 0.1, True)
+    p = torch.rand_like(x)
+    yield "bernoulli_probs", "64Mi", lambda: torch.bernoulli(p)
 
 
 def multiplied(dtype):

@@ -3,13 +3,13 @@
 use crate::cpu_storage::through_host;
 use crate::device::next_numbers;
 use crate::{
-    Activation, AdaptivePool, Affine, Attention, BackendDevice, BatchNorm, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat,
-    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error, ErrorKind, Flip,
-    Func, GatherNd, GgmlDType, GridSample, GroupNorm, Indexing, KernelArg, LaunchConfig, LayerNorm, Layout, LeakyRelu,
-    LocalResponseNorm, Matmul, MatmulInteger, MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer,
-    Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce, ReduceOp, Repeat, Resize, Result, Roll, RopeForm, Scalar,
-    Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d,
-    UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    Activation, AdaptivePool, Affine, Attention, BackendDevice, BatchNorm, BernoulliProbs, BinaryOp, Cast, Celu, Clamp,
+    CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error,
+    ErrorKind, Flip, Func, GatherNd, GgmlDType, GridSample, GroupNorm, Indexing, KernelArg, LaunchConfig, LayerNorm,
+    Layout, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad,
+    PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce, ReduceOp, Repeat, Resize, Result,
+    Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack,
+    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1154,13 +1154,12 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// batch. Returns the result, and the mean and the variance of each channel over all other
     /// dimensions, in the compute type; the variance divides by the number of elements.
     ///
-    /// If there are running statistics, contiguous and in the compute type, they become `running *
-    /// (1
-    /// - momentum) + statistic * momentum`, in which the variance divides by the number of elements
-    ///   less 1, as in PyTorch's `batch_norm` in training. Dtypes: floats. [Class](crate::Class):
-    ///   defined: the bits are those of a cast of a narrow dtype to f32,
-    ///   [`ReduceOp::Mean`](crate::ReduceOp), [`ReduceOp::Var`](crate::ReduceOp), `batch_norm`, and
-    ///   for each running statistic two [`affine`](Self::affine) and an addition.
+    /// If there are running statistics, contiguous and in the compute type, each becomes the sum of
+    /// `1 - momentum` times itself and `momentum` times the statistic, in which the variance divides by
+    /// the number of elements less 1, as in PyTorch's `batch_norm` in training. Dtypes: floats.
+    /// [Class](crate::Class): defined: the bits are those of a cast of a narrow dtype to f32,
+    /// [`ReduceOp::Mean`](crate::ReduceOp), [`ReduceOp::Var`](crate::ReduceOp), `batch_norm`, and for
+    /// each running statistic two [`affine`](Self::affine) and an addition.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -1224,6 +1223,26 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The [common errors](Self#common-errors).
     fn local_response_norm(&self, layout: &Layout, op: LocalResponseNorm) -> Result<Self> {
         Self::apply(&Op::LocalResponseNorm(op), &[(self, layout)])
+    }
+
+    /// Draws ones and zeros, with the elements as the probabilities of the ones; the next numbers of
+    /// the device's sequence choose. See [`BernoulliProbs`], and [`BackendDevice::bernoulli`] for one
+    /// probability. Dtypes: f16, bf16, f32, f64. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let p = CpuDevice.storage_from_slice(&[0.0f32, 1.0, 0.5])?;
+    /// let y = p.bernoulli(&Layout::contiguous(3))?.to_vec::<f32>()?;
+    /// assert_eq!(y[..2], [0.0, 1.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `UnsupportedOp` if the device does not generate random
+    /// numbers.
+    fn bernoulli(&self, layout: &Layout) -> Result<Self> {
+        let (seed, offset) = next_numbers(self.device(), layout.shape())?;
+        Self::apply(&Op::BernoulliProbs(BernoulliProbs::new().at(seed, offset)), &[(self, layout)])
     }
 
     /// Sets each element to 0 with probability `p`, and divides the others by `1 - p`; the next

@@ -1,9 +1,10 @@
 //! Random numbers from the portable generator and from the vendor's library, masks and dropout. The
-//! bytes are those written, and those that dropout reads.
+//! bytes are those written, and those that dropout and bernoulli_probs read.
 
 use super::Rows;
 use isobit_hal::{
-    BackendStorage, Bernoulli, DType, Dropout, Layout, Numerics, Op, RandNormal, RandUniform, Result, Src,
+    BackendStorage, Bernoulli, BernoulliProbs, DType, Dropout, Layout, Numerics, Op, RandNormal, RandUniform, Result,
+    Src,
 };
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
@@ -30,11 +31,17 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
             let call = Box::new(|| GpuStorage::apply_into(&op, &[], dst, l));
             rows.add("bernoulli", dtype, work, n * dtype.size_in_bytes(), call)?;
         }
-        if dtype.is_float() && rows.wants("dropout", dtype) {
-            let (op, x) = (Op::Dropout(Dropout::new(0.1)), &rows.bench.random(n, dtype)?);
-            let (inputs, dst) = ([Src::Storage(x, l)], &mut rows.bench.output(n, dtype)?);
-            let call = Box::new(|| GpuStorage::apply_into(&op, &inputs, dst, l));
-            rows.add("dropout", dtype, work, 2 * n * dtype.size_in_bytes(), call)?;
+        let read = [
+            ("dropout", Op::Dropout(Dropout::new(0.1))),
+            ("bernoulli_probs", Op::BernoulliProbs(BernoulliProbs::new())),
+        ];
+        for (name, op) in read.into_iter().filter(|_| dtype.is_float()) {
+            if rows.wants(name, dtype) {
+                let x = &rows.bench.random(n, dtype)?;
+                let (inputs, dst) = ([Src::Storage(x, l)], &mut rows.bench.output(n, dtype)?);
+                let call = Box::new(|| GpuStorage::apply_into(&op, &inputs, dst, l));
+                rows.add(name, dtype, work, 2 * n * dtype.size_in_bytes(), call)?;
+            }
         }
     }
     Ok(())

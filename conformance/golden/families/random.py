@@ -144,6 +144,25 @@ def make_marks(golden):
                 golden.case("dropout", inputs, (dtype, [n], as_array(y, dtype).tobytes()), "bits", params_of(seed, offset, p=p))
 
 
+def make_probs(golden):
+    """Probabilities around those that decide each element, and values that are none."""
+    near = [Fraction(i, 4) for i in (-4, -2, -1, 0, 1, 2, 4, 6)]
+    for seed, offset, n in PLACES:
+        words = [block(seed, 0, (offset + i) % 2**64 // 4)[(offset + i) % 4] for i in range(n)]
+        for dtype, ty in TYPES.items():
+            compute = numpy.float64 if dtype == "f64" else numpy.float32
+            for others in [[-0.25, numpy.nan, 1.5, numpy.inf, -numpy.inf, -0.0], [0.0, 1.0, 0.5, 0.1]]:
+                ps = [float((word + near[i % 8]) / 2**32) for i, word in enumerate(words)]
+                ps[n // 2 :] = [others[i % len(others)] for i in range(n - n // 2)]
+                p = numpy.array(ps).astype(ty)
+                kept = []
+                for word, x in zip(words, p.astype(compute)):
+                    inside = 0 if numpy.isnan(x) else min(max(float(x), 0.0), 1.0)
+                    kept.append(int(word < round(Fraction(inside) * 2**32)))
+                out = (dtype, [n], as_array(kept, dtype).tobytes())
+                golden.case("bernoulli_probs", [(dtype, p.tobytes(), [n], [1], 0)], out, "bits", params_of(seed, offset))
+
+
 def make(golden):
     for counter, key, words in KNOWN:
         assert philox(counter, key) == words, "the published vectors"
@@ -170,3 +189,4 @@ def make(golden):
                 out = (dtype, [n], as_array(values, dtype).tobytes())
                 golden.case("rand_normal", [], out, {"abs": abs_bytes}, params)
     make_marks(golden)
+    make_probs(golden)

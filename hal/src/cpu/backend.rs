@@ -139,6 +139,7 @@ impl BackendStorage for CpuStorage {
             Op::RandUniform(op) => random::uniform(op, dst, dl),
             Op::RandNormal(op) => random::normal(op, dst, dl),
             Op::Bernoulli(op) => random::bernoulli(op, dst, dl),
+            Op::BernoulliProbs(op) => random::bernoulli_probs(op, inputs[0], dst, dl),
             Op::Dropout(op) => random::dropout(op, inputs[0], dst, dl),
             Op::Quantize(format) => quantized::quantize(*format, stored(0), dst, dl),
             Op::Dequantize(format) => quantized::dequantize(*format, stored(0), dst, dl),

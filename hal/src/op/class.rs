@@ -227,6 +227,7 @@ impl Op {
             | Op::RandUniform(_)
             | Op::RandNormal(_)
             | Op::Bernoulli(_)
+            | Op::BernoulliProbs(_)
             | Op::Dropout(_)
             | Op::Quantize(_)
             | Op::Dequantize(_)

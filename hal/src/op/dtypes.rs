@@ -198,7 +198,7 @@ impl Op {
                 let holds = ds.iter().all(|&d| is_condition(d)) || wide_floats(1, ds).holds;
                 DtypeRule::new(1, "a destination of f16, bf16, f32, f64, u8, u32 or i64", holds)
             }
-            Op::Dropout(_) => wide_floats(2, ds),
+            Op::BernoulliProbs(_) | Op::Dropout(_) => wide_floats(2, ds),
             Op::Cmp(_) => {
                 let holds = matches!(ds, [a, b, DType::U8] if a == b);
                 DtypeRule::new(3, "two operands of one dtype and a u8 destination", holds)

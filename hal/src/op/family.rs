@@ -5,12 +5,12 @@
 //! A test names each operation that has no example.
 
 use super::{
-    Activation, AdaptivePool, Affine, Attention, BatchNorm, Bernoulli, BinaryOp, Cast, Celu, Clamp, CmpOp, Concat,
-    Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType, GridSample, GroupNorm,
-    Indexing, Interpolation, LayerNorm, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, Op, Pack, PackedDType,
-    Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul, RandNormal, RandUniform, Reduce,
-    ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle,
-    UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    Activation, AdaptivePool, Affine, Attention, BatchNorm, Bernoulli, BernoulliProbs, BinaryOp, Cast, Celu, Clamp,
+    CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType,
+    GridSample, GroupNorm, Indexing, Interpolation, LayerNorm, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, Op,
+    Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul, RandNormal,
+    RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce,
+    Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -233,8 +233,10 @@ impl Family {
                 Op::Concat(Concat::new(0, 5)),
             ],
             Family::Random => {
+                let (bernoulli, probs) =
+                    (Op::Bernoulli(Bernoulli::new(0.5)), Op::BernoulliProbs(BernoulliProbs::new()));
                 let drawn = [Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))];
-                [drawn, [Op::Bernoulli(Bernoulli::new(0.5)), Op::Dropout(Dropout::new(0.5))]].concat()
+                [drawn.as_slice(), &[bernoulli, probs, Op::Dropout(Dropout::new(0.5))]].concat()
             }
             Family::Packed => {
                 let all = PackedDType::ALL.iter().copied();
@@ -309,7 +311,9 @@ impl Op {
             Op::Resize(_) => Family::Resize,
             Op::GridSample(_) => Family::GridSample,
             Op::Flip(_) | Op::Roll(_) | Op::Pad(_) | Op::Repeat(_) | Op::Concat(_) => Family::IndexMap,
-            Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) | Op::Dropout(_) => Family::Random,
+            Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) | Op::BernoulliProbs(_) | Op::Dropout(_) => {
+                Family::Random
+            }
             Op::Pack(_) | Op::Unpack(_) => Family::Packed,
             Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => Family::Quantized,
         }

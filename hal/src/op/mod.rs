@@ -37,7 +37,7 @@ pub use packed_dtype::{Pack, PackedDType, Unpack};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
 pub use product::MatmulInteger;
 pub use quantized::{GgmlDType, QActivations, QMatmul};
-pub use random::{Bernoulli, Dropout, RandNormal, RandUniform};
+pub use random::{Bernoulli, BernoulliProbs, Dropout, RandNormal, RandUniform};
 pub use resize::{Coordinates, NearestMode, Resize, ResizeAxis};
 pub use scan::Scan;
 pub use sort::{Sort, TopK};
@@ -620,6 +620,8 @@ pub enum Op {
     RandNormal(RandNormal),
     /// See [`Bernoulli`]. f16, bf16, f32, f64, u8, u32 and i64. Dtypes: `[dst]`.
     Bernoulli(Bernoulli),
+    /// See [`BernoulliProbs`]. f16, bf16, f32 and f64. Dtypes: `[probs, dst]`, equal.
+    BernoulliProbs(BernoulliProbs),
     /// See [`Dropout`]. f16, bf16, f32 and f64. Dtypes: `[src, dst]`, equal.
     Dropout(Dropout),
     /// Packs each row of `[.., k]`, as many elements a byte as fit; see [`PackedDType`]. f32, f16,
@@ -780,6 +782,7 @@ impl Op {
             Op::RandUniform(_) => "rand_uniform",
             Op::RandNormal(_) => "rand_normal",
             Op::Bernoulli(_) => "bernoulli",
+            Op::BernoulliProbs(_) => "bernoulli_probs",
             Op::Dropout(_) => "dropout",
             Op::Pack(op) => PACK[op.dtype.index()],
             Op::Unpack(op) => UNPACK[op.dtype.index()],
@@ -871,6 +874,7 @@ impl Op {
             | Op::Clamp(_)
             | Op::Triangle(_)
             | Op::AddActivation(_)
+            | Op::BernoulliProbs(_)
             | Op::Dropout(_) => true,
             _ => self.scatter_op().is_some() && input == 0,
         }

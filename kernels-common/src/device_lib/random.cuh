@@ -143,4 +143,16 @@ struct Marks {
     }
 };
 
+// The words themselves.
+struct Words {
+    using Block = RandomBlock<float>;
+    using Number = u32;
+
+    ISOBIT_METHOD void numbers(const Block &block, u32 *to) const {
+#pragma unroll
+        for (int i = 0; i < Block::NUMBERS; i++)
+            to[i] = block.words.word[i];
+    }
+};
+
 } // namespace isobit

@@ -5,7 +5,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::Lowered;
 use crate::tensor::Tensor;
-use isobit::{CmpOp, DType, Dropout, Op, RandNormal, RandUniform};
+use isobit::{BernoulliProbs, DType, Dropout, Op, RandNormal, RandUniform};
 
 pub(super) const TABLE: Table = &[
     ("Bernoulli", Rule::Code(bernoulli)),
@@ -25,9 +25,8 @@ fn uniform(ops: &Ops, seed: u64, dtype: DType, shape: &[usize], ends: (f64, f64)
 
 fn bernoulli(call: &Call<'_>) -> Outputs {
     let (ops, p) = (call.ops(), call.input(0)?);
-    let drawn = uniform(ops, seed(call), p.dtype(), p.dims(), (0.0, 1.0))?;
-    let dtype = call.dtype("dtype")?.unwrap_or(p.dtype());
-    Ok(vec![ops.cast(&ops.compare(CmpOp::Lt, &drawn, p)?, dtype)?])
+    let drawn = ops.apply(&Op::BernoulliProbs(BernoulliProbs::new().at(seed(call), 0)), &[p])?;
+    Ok(vec![ops.cast(&drawn, call.dtype("dtype")?.unwrap_or(p.dtype()))?])
 }
 
 /// Without training, and with a ratio of 0, every element is kept.

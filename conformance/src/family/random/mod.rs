@@ -5,13 +5,14 @@
 mod statistics;
 
 use super::{Family, Named, VendorCall, layouts};
-use crate::case::Params;
+use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::compare::Comparison;
-use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape};
+use crate::generate::{Draw, Drawn, Fixed, Plan, layout, shape, values};
 use crate::hard;
 use crate::schema::Class;
-use isobit_hal::{Bernoulli, DType, Dropout, Op, RandNormal, RandUniform};
+use isobit_hal::cpu::internals::block;
+use isobit_hal::{Bernoulli, BernoulliProbs, DType, Dropout, Op, RandNormal, RandUniform, Scalar};
 
 pub(super) struct RandomFamily;
 
@@ -77,6 +78,30 @@ fn probability(draw: &mut Draw) -> f64 {
     ])
 }
 
+/// Probabilities of the elements of one call: at and around those that decide an element, which are
+/// apart by less than the digits of narrow dtypes; ordinary ones; and values that are none.
+fn probabilities(draw: &mut Draw, op: BernoulliProbs, dtype: DType, count: usize) -> Values {
+    let dist = match draw.pick(0..6) {
+        0 | 1 => {
+            let step = 2f64.powi(-32);
+            let near = [-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 1.5].map(|of| of * step);
+            let bits = (0..count as u64).map(|i| {
+                let number = op.offset.wrapping_add(i);
+                let counter = [(number / 4) as u32, (number / 4 >> 32) as u32, 0, 0];
+                let words = block(counter, [op.seed as u32, (op.seed >> 32) as u32]);
+                let p = f64::from(words[(number % 4) as usize]) * step + near[(i / 3 % 8) as usize];
+                Scalar::from_f64(dtype, p).to_bits()
+            });
+            return Values::Bits(bits.collect());
+        }
+        2 => Dist::Uniform { scale: 0 },
+        3 => Dist::Exponents { low: -34, high: 0 },
+        4 => Dist::Levels,
+        _ => values::general(draw),
+    };
+    values::of(draw, dist)
+}
+
 impl Family for RandomFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         let (seed, offset) = (whole(params, "seed"), whole(params, "offset"));
@@ -85,6 +110,7 @@ impl Family for RandomFamily {
                 Op::RandUniform(RandUniform::new(params.number("lo"), params.number("up")).at(seed, offset))
             }
             Op::Bernoulli(_) => Op::Bernoulli(Bernoulli::new(params.number("p")).at(seed, offset)),
+            Op::BernoulliProbs(_) => Op::BernoulliProbs(BernoulliProbs::new().at(seed, offset)),
             Op::Dropout(_) => Op::Dropout(Dropout::new(params.number("p")).at(seed, offset)),
             _ => Op::RandNormal(RandNormal::new(params.number("mean"), params.number("std")).at(seed, offset)),
         }
@@ -96,6 +122,7 @@ impl Family for RandomFamily {
         let dims = shape::draw(draw, layout::min_rank(plan.dst).max(of_input), shape::budget);
         let params = match op {
             Op::Bernoulli(_) | Op::Dropout(_) => Named::default().with("p", &[probability(draw)]),
+            Op::BernoulliProbs(_) => Named::default(),
             Op::RandUniform(_) => {
                 let [lo, up] = interval(draw);
                 Named::default().with("lo", &[lo]).with("up", &[up])
@@ -139,6 +166,11 @@ impl Family for RandomFamily {
         let params = Named::default().with("mean", &[0.0]).with("std", &[1.0]);
         let params = params.with("seed", &halves(0)).with("offset", &halves(4 * block));
         Some(Fixed::new(&[count as usize], &[]).with(Params::Named(params)))
+    }
+
+    fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, shape: &[usize], _input: usize) -> Option<Values> {
+        let Op::BernoulliProbs(op) = op else { return None };
+        Some(probabilities(draw, *op, cell.dtypes[0], shape.iter().product()))
     }
 
     fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {

@@ -1,8 +1,7 @@
-//! Ones with a probability, and the elements that they keep.
+//! Ones with a probability, and what they and the words themselves make of elements.
 
 use super::Distribution;
 use super::philox::Words;
-use crate::cpu::compute::Compute;
 use crate::cpu::vector::Kernel;
 
 /// A 1 for each word below a threshold, else 0.
@@ -26,21 +25,38 @@ impl<T: bytemuck::Pod + Sync> Distribution for Marks<T> {
     }
 }
 
-/// A loop that scales elements with a mark, and sets others to 0.
-pub(super) struct Keep<'a, C> {
-    pub marks: &'a [u32],
+/// The words themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Word;
+
+impl Distribution for Word {
+    type Number = u32;
+    const PER_BLOCK: u64 = 4;
+    const STREAM: u32 = 0;
+
+    #[inline(always)]
+    fn numbers(self, words: &Words, lane: usize, out: &mut [u32]) {
+        for (word, number) in words.iter().zip(out) {
+            *number = word[lane];
+        }
+    }
+}
+
+/// A loop over drawn numbers and elements.
+pub(super) struct Combine<'a, N, C, F> {
+    pub numbers: &'a [N],
     pub x: &'a [C],
-    pub scale: C,
+    pub f: F,
     pub out: &'a mut [C],
 }
 
-impl<C: Compute> Kernel for Keep<'_, C> {
+impl<N: Copy, C: Copy, F: Fn(N, C) -> C> Kernel for Combine<'_, N, C, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for (y, (&mark, &x)) in self.out.iter_mut().zip(self.marks.iter().zip(self.x)) {
-            *y = if mark == 0 { C::ZERO } else { x.mul(self.scale) };
+        for (y, (&number, &x)) in self.out.iter_mut().zip(self.numbers.iter().zip(self.x)) {
+            *y = (self.f)(number, x);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{CpuStorage, compute::Compute};
 use crate::*;
 use bytemuck::Zeroable;
 use half::{bf16, f16};
-use marks::{Keep, Marks};
+use marks::{Combine, Marks, Word};
 use normal::Normal;
 use philox::{LANES, Words};
 use uniform::Uniform;
@@ -159,18 +159,54 @@ fn keep_some<T: Element>(op: &Dropout, src: Src<'_, CpuStorage>, dst: &mut CpuSt
 where
     T::Compute: Real,
 {
-    let (seed, threshold, scale) = (op.seed, op.mask().threshold(), T::Compute::from_parameter(op.scale()));
+    let scale = T::Compute::from_parameter(op.scale());
+    let kept = Marks { threshold: op.mask().threshold(), one: 1u32 };
+    combine::<T, _>(
+        [op.seed, op.offset],
+        kept,
+        src,
+        dst,
+        dl,
+        move |mark, x| {
+            if mark == 0 { T::Compute::ZERO } else { x.mul(scale) }
+        },
+    );
+}
+
+pub(super) fn bernoulli_probs(op: &BernoulliProbs, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dl: &Layout) {
+    of_dtype!(dst.dtype(), T => choose::<T>(op, src, dst, dl));
+}
+
+fn choose<T: Element>(op: &BernoulliProbs, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dl: &Layout)
+where
+    T::Compute: Real + Into<f64>,
+{
+    combine::<T, _>([op.seed, op.offset], Word, src, dst, dl, |word, p| {
+        let is_below = u64::from(word) < Bernoulli::new(p.into()).threshold();
+        if is_below { T::Compute::ONE } else { T::Compute::ZERO }
+    });
+}
+
+/// Makes each element of a number and the source's element.
+fn combine<T: Element, D: Distribution>(
+    [seed, offset]: [u64; 2],
+    distribution: D,
+    src: Src<'_, CpuStorage>,
+    dst: &mut CpuStorage,
+    dl: &Layout,
+    f: impl Fn(D::Number, T::Compute) -> T::Compute + Copy + Sync,
+) {
     Walk::new([src], dst, dl).run(&|blocks| {
         let [mut elements, mut results] = [zeroed::<T>(); 2];
         let [mut wide, mut rounded] = [zeroed::<T::Compute>(); 2];
-        let mut marks = zeroed::<u32>();
+        let mut numbers = zeroed::<D::Number>();
         for block in blocks {
-            let marks = &mut marks[..block.len()];
-            let first = op.offset.wrapping_add(block.start() as u64);
-            vectorised(Draw { seed, first, distribution: Marks { threshold, one: 1 }, out: marks });
+            let numbers = &mut numbers[..block.len()];
+            let first = offset.wrapping_add(block.start() as u64);
+            vectorised(Draw { seed, first, distribution, out: numbers });
             let x = T::load(block.source(0, &mut elements), &mut wide);
             block.target(&mut results, |out| {
-                T::store(out, &mut rounded, |out| vectorised(Keep { marks, x, scale, out }));
+                T::store(out, &mut rounded, |out| vectorised(Combine { numbers, x, f, out }));
             });
         }
     });

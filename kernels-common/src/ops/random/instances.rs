@@ -18,6 +18,8 @@ pub const BETWEEN: usize = 2;
 pub const MARKS: usize = 3;
 /// Keeps or drops the elements of a source.
 pub const DROPOUT: usize = 4;
+/// Draws ones and zeros with the probabilities of a source.
+pub const PROBS: usize = 5;
 
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
@@ -28,6 +30,7 @@ pub fn add(modules: &mut Vec<Module>) {
         kernels(&mut module, NORMAL, dtype, "normal", "ISOBIT_RANDOM", &["Normal", ty]);
         kernels(&mut module, BETWEEN, dtype, "between", "ISOBIT_RANDOM_BETWEEN", &[ty]);
         kernels(&mut module, DROPOUT, dtype, "dropout", "ISOBIT_RANDOM_DROPOUT", &[ty]);
+        kernels(&mut module, PROBS, dtype, "bernoulli", "ISOBIT_RANDOM_BERNOULLI", &[ty]);
         modules.push(module);
     }
     let mut marks = Module::new("random_marks", "ops/random/random.cu");

@@ -7,7 +7,7 @@ use crate::key::{Family, Key};
 use crate::launch::elementwise::{carrier, loop_blocks};
 use crate::launch::index::{Dim, Index, IndexDims, count, push};
 use crate::launch::{Arg, Launch, sizes};
-use crate::manifest::instances::random::{BETWEEN, DROPOUT, MARKS, NORMAL, UNIFORM};
+use crate::manifest::instances::random::{BETWEEN, DROPOUT, MARKS, NORMAL, PROBS, UNIFORM};
 use crate::ops::copy;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -34,6 +34,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
         Op::RandUniform(_) => (&[UNIFORM, BETWEEN], dtypes[0]),
         Op::RandNormal(_) => (&[NORMAL], dtypes[0]),
         Op::Bernoulli(_) => (&[MARKS], carrier(dtypes[0])),
+        Op::BernoulliProbs(_) => (&[PROBS], dtypes[0]),
         _ => (&[DROPOUT], dtypes[0]),
     };
     let variants = [Key::CONTIGUOUS, Key::STRIDED];
@@ -62,6 +63,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             let one = Scalar::from_f64(dtype, 1.0).to_bits();
             Draw::new(MARKS, op.seed, op.offset, Distribution::marks(op, one))
         }
+        (Op::BernoulliProbs(op), _) => Draw::new(PROBS, op.seed, op.offset, Distribution::Words),
         (Op::Dropout(op), DType::F64) => Draw::new(DROPOUT, op.seed, op.offset, f64::kept(op)),
         (Op::Dropout(op), _) => Draw::new(DROPOUT, op.seed, op.offset, f32::kept(op)),
         _ => unreachable!("not an operation of the family"),
@@ -81,6 +83,7 @@ enum Distribution {
     Marks([u64; 2]),
     Kept32([u64; 2], f32),
     Kept64([u64; 2], f64),
+    Words,
 }
 
 impl Distribution {
@@ -98,6 +101,7 @@ impl Distribution {
             Self::Marks(x) => [Arg::new(x)].into_iter().collect(),
             Self::Kept32(x, scale) => [Arg::new(x), Arg::new(scale)].into_iter().collect(),
             Self::Kept64(x, scale) => [Arg::new(x), Arg::new(scale)].into_iter().collect(),
+            Self::Words => SmallVec::new(),
         }
     }
 }
@@ -198,6 +202,11 @@ impl Draw {
         if matches!(self.op, UNIFORM | NORMAL) && dtype == DType::F64 { 2 } else { 4 }
     }
 
+    /// Whether the kernel takes a source.
+    fn reads(&self) -> bool {
+        matches!(self.op, DROPOUT | PROBS)
+    }
+
     fn run<R: GpuRuntime>(
         &self,
         src: Option<Src<'_, GpuStorage<R>>>,
@@ -237,7 +246,7 @@ impl Draw {
         let blocks = (n + skip as usize).div_ceil(per_block as usize);
         // SAFETY: the layouts were validated against their buffers.
         unsafe {
-            if self.op == DROPOUT {
+            if self.reads() {
                 let places = Places::<2>::new(&dims, skip);
                 self.launch(device, dtype, Key::STRIDED, blocks, [ptr, from], &places)
             } else {
@@ -267,7 +276,7 @@ impl Draw {
         let sequence = Sequence::new(self.seed, self.offset / self.per_block(dtype));
         let mut args: SmallVec<[Arg<'_>; 6]> = SmallVec::new();
         args.push(Arg::new(&dst));
-        if self.op == DROPOUT {
+        if self.reads() {
             args.push(Arg::new(&src));
         }
         args.extend([Arg::new(places), Arg::new(&sequence)]);

@@ -41,6 +41,22 @@ struct Dropout {
     }
 };
 
+// Ones where the drawn word is below the source's element times 2^32; 0 elsewhere.
+template <typename T>
+struct Bernoulli {
+    using Distribution = Words;
+    static constexpr bool READS = true;
+    Distribution distribution;
+
+    ISOBIT_METHOD T result(u32 word, T p) const {
+        using C = compute_t<T>;
+        const C all = (C)4294967296.0, words = to_compute(p) * all;
+        // NaN is not above 0.
+        const C below = words > (C)0 ? rint(words < all ? words : all) : (C)0;
+        return from_compute<T>(word < (u64)below ? (C)1 : (C)0);
+    }
+};
+
 // The numbers of block number `at` after the first one.
 template <typename D>
 ISOBIT_FN void random_numbers(const PhiloxSequence &sequence, u64 at, const D &distribution, typename D::Number *to) {
@@ -185,6 +201,18 @@ struct Between {
          isobit::Marks<isobit::u32> marks, isobit::compute_t<isobit::T> scale) {                                       \
         using namespace isobit;                                                                                        \
         random_strided(dst, src, places, sequence, Dropout<isobit::T>{marks, scale});                                  \
+    }
+#define ISOBIT_RANDOM_BERNOULLI(NAME, T)                                                                               \
+    ISOBIT_KERNEL(isobit::RANDOM_BLOCK)                                                                                \
+    NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n, isobit::PhiloxSequence sequence) {                       \
+        using namespace isobit;                                                                                        \
+        random_contiguous(dst, src, n, sequence, Bernoulli<isobit::T>{});                                              \
+    }
+#define ISOBIT_RANDOM_BERNOULLI_STRIDED(NAME, T)                                                                       \
+    ISOBIT_KERNEL(isobit::RANDOM_BLOCK)                                                                                \
+    NAME(isobit::T *dst, const isobit::T *src, isobit::RandomPlaces<2> places, isobit::PhiloxSequence sequence) {      \
+        using namespace isobit;                                                                                        \
+        random_strided(dst, src, places, sequence, Bernoulli<isobit::T>{});                                            \
     }
 #define ISOBIT_RANDOM_BETWEEN(NAME, T)                                                                                 \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \

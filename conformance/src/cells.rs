@@ -72,8 +72,8 @@ impl Cell {
         self.op().class(&self.dtypes).into()
     }
 
-    /// Whether the cell differs from a sibling only in how a kernel loads and stores elements, so that
-    /// fewer cases are enough of it: quantized products of dtypes other than f32.
+    /// Whether the cell differs from a sibling only in how a kernel loads and stores elements, so
+    /// that fewer cases are enough of it: quantized products of dtypes other than f32.
     pub fn is_variant(&self) -> bool {
         self.operation.family().is_variant(self)
     }

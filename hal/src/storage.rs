@@ -1155,11 +1155,11 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// dimensions, in the compute type; the variance divides by the number of elements.
     ///
     /// If there are running statistics, contiguous and in the compute type, each becomes the sum of
-    /// `1 - momentum` times itself and `momentum` times the statistic, in which the variance divides by
-    /// the number of elements less 1, as in PyTorch's `batch_norm` in training. Dtypes: floats.
-    /// [Class](crate::Class): defined: the bits are those of a cast of a narrow dtype to f32,
-    /// [`ReduceOp::Mean`](crate::ReduceOp), [`ReduceOp::Var`](crate::ReduceOp), `batch_norm`, and for
-    /// each running statistic two [`affine`](Self::affine) and an addition.
+    /// `1 - momentum` times itself and `momentum` times the statistic, in which the variance
+    /// divides by the number of elements less 1, as in PyTorch's `batch_norm` in training. Dtypes:
+    /// floats. [Class](crate::Class): defined: the bits are those of a cast of a narrow dtype to
+    /// f32, [`ReduceOp::Mean`](crate::ReduceOp), [`ReduceOp::Var`](crate::ReduceOp), `batch_norm`,
+    /// and for each running statistic two [`affine`](Self::affine) and an addition.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -1225,9 +1225,9 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::LocalResponseNorm(op), &[(self, layout)])
     }
 
-    /// Draws ones and zeros, with the elements as the probabilities of the ones; the next numbers of
-    /// the device's sequence choose. See [`BernoulliProbs`], and [`BackendDevice::bernoulli`] for one
-    /// probability. Dtypes: f16, bf16, f32, f64. [Class](crate::Class): defined.
+    /// Draws ones and zeros, with the elements as the probabilities of the ones; the next numbers
+    /// of the device's sequence choose. See [`BernoulliProbs`], and [`BackendDevice::bernoulli`]
+    /// for one probability. Dtypes: f16, bf16, f32, f64. [Class](crate::Class): defined.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
@@ -1238,8 +1238,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// ```
     ///
     /// # Errors
-    /// The [common errors](Self#common-errors); `UnsupportedOp` if the device does not generate random
-    /// numbers.
+    /// The [common errors](Self#common-errors); `UnsupportedOp` if the device does not generate
+    /// random numbers.
     fn bernoulli(&self, layout: &Layout) -> Result<Self> {
         let (seed, offset) = next_numbers(self.device(), layout.shape())?;
         Self::apply(&Op::BernoulliProbs(BernoulliProbs::new().at(seed, offset)), &[(self, layout)])

@@ -281,8 +281,8 @@ impl Args {
         self.cases.unwrap_or(if self.quick { QUICK_CASES } else { CASES })
     }
 
-    /// Returns the number of cases of a variant of another cell, which are fewer unless the number was
-    /// given.
+    /// Returns the number of cases of a variant of another cell, which are fewer unless the number
+    /// was given.
     pub fn variant_count(&self) -> u64 {
         self.cases.unwrap_or(if self.quick { QUICK_VARIANT_CASES } else { VARIANT_CASES })
     }

@@ -87,7 +87,8 @@ const fn form(names: [&'static str; 4], weight: bool, bias: bool) -> &'static st
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
-/// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0, 2.0, 10.0])?; // two channels of two elements
+/// // Two channels of two elements.
+/// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0, 2.0, 10.0])?;
 /// let (l, c) = (Layout::contiguous((1, 2, 2)), Layout::contiguous(2));
 /// let weight = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
 /// let y = x.group_norm(&l, [Some((&weight, &c)), None], 2, 0.0)?;
@@ -134,18 +135,19 @@ impl GroupNorm {
 }
 
 /// Batch normalization (Ioffe and Szegedy 2015,
-/// [arXiv:1502.03167](https://arxiv.org/abs/1502.03167)) of `[n, c, ..]` with given statistics: `(x
-/// - mean) / sqrt(variance + eps) * weight + bias`, in which every operand but `x` has one element
-/// for each channel. `mean` and `variance` have the compute type: f64 for f64, else f32. `weight`
-/// and `bias` have the dtype of `x`; there may be both, one of them or none. A weight that is
-/// absent counts as 1 and a bias that is absent as +0.
+/// [arXiv:1502.03167](https://arxiv.org/abs/1502.03167)) of `[n, c, ..]` with given statistics:
+/// `(x - mean) / sqrt(variance + eps) * weight + bias`, in which every operand but `x` has one
+/// element for each channel. `mean` and `variance` have the compute type: f64 for f64, else f32.
+/// `weight` and `bias` have the dtype of `x`; there may be both, one of them or none. A weight that
+/// is absent counts as 1 and a bias that is absent as +0.
 ///
 /// [`batch_norm_train`](crate::BackendStorage::batch_norm_train) computes the statistics of a
 /// batch, and updates running ones.
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
-/// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0, 2.0, 10.0])?; // two channels of two elements
+/// // Two channels of two elements.
+/// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0, 2.0, 10.0])?;
 /// let (l, c) = (Layout::contiguous((1, 2, 2)), &Layout::contiguous(2));
 /// let mean = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
 /// let variance = CpuDevice.storage_from_slice(&[4.0f32, 16.0])?;
@@ -197,10 +199,10 @@ impl BatchNorm {
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, LocalResponseNorm};
-/// let x = CpuDevice.storage_from_slice(&[3.0f32, 6.0, 9.0])?; // three channels
+/// let x = CpuDevice.storage_from_slice(&[2.0f32, 2.0, 0.0])?; // three channels
 /// let op = LocalResponseNorm::new(2, 2.0, 1.0, 0.0);
 /// let y = x.local_response_norm(&Layout::contiguous((1, 3)), op)?;
-/// assert_eq!(y.to_vec::<f32>()?, [3.0 / 9.0, 6.0 / 45.0, 9.0 / 117.0]);
+/// assert_eq!(y.to_vec::<f32>()?, [2.0 / 4.0, 2.0 / 8.0, 0.0]);
 /// # Ok::<(), isobit_hal::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]

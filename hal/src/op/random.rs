@@ -167,12 +167,13 @@ impl Bernoulli {
 /// element is 1 with the probability of the source's, else 0. f16, bf16, f32 and f64.
 ///
 /// An element takes one word of the sequence and is 1 where the word is below the probability times
-/// 2^32, rounded as [`Bernoulli::threshold`] rounds it. So if all probabilities are equal, the result
-/// is that of [`Bernoulli`]. A probability below 0 or NaN counts as 0, and one above 1 as 1: a device
-/// cannot look at them before it draws.
+/// 2^32, rounded as [`Bernoulli::threshold`] rounds it. So if all probabilities are equal, the
+/// result is that of [`Bernoulli`]. A probability below 0 or NaN counts as 0, and one above 1 as 1:
+/// a device cannot look at them before it draws.
 ///
 /// ```rust
-/// # use isobit_hal::{BackendDevice, BackendStorage, BernoulliProbs, CpuDevice, CpuStorage, Layout, Op};
+/// # use isobit_hal::{BackendDevice, BackendStorage, BernoulliProbs, CpuDevice, CpuStorage};
+/// # use isobit_hal::{Layout, Op};
 /// let (p, l) = (CpuDevice.storage_from_slice(&[0.0f32, 1.0, 0.5])?, Layout::contiguous(3));
 /// let op = Op::BernoulliProbs(BernoulliProbs::new().at(7, 0)); // seed 7, offset 0
 /// let y = CpuStorage::apply(&op, &[(&p, &l)])?.to_vec::<f32>()?;
@@ -184,8 +185,8 @@ impl Bernoulli {
 pub struct BernoulliProbs {
     /// Selects the sequence.
     pub seed: u64,
-    /// Position of the first element in the sequence. Number `offset + i` decides element `i` of the
-    /// result, in row-major order.
+    /// Position of the first element in the sequence. Number `offset + i` decides element `i` of
+    /// the result, in row-major order.
     pub offset: u64,
 }
 

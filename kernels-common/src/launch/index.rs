@@ -19,11 +19,14 @@ pub(crate) struct Divisor {
 const _: () = assert!(size_of::<Divisor>() == 12);
 
 impl Divisor {
+    /// The largest size that can be divided by.
+    pub(crate) const MOST: usize = (1 << 31) - 1;
+
     /// Creates a divisor from a size of at least 1. Sizes of 2^31 and above cannot be divided by;
     /// walks of that size use a path without division.
     pub(crate) fn new(size: usize) -> Self {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        if size >= 1 << 31 {
+        if size as usize > Self::MOST {
             return Self { size, magic: 0, shift: 0 };
         }
         let shift = 32 - (size - 1).leading_zeros();

@@ -87,7 +87,7 @@ fn probabilities(draw: &mut Draw, op: BernoulliProbs, dtype: DType, count: usize
             let near = [-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 1.5].map(|of| of * step);
             let bits = (0..count as u64).map(|i| {
                 let number = op.offset.wrapping_add(i);
-                let counter = [(number / 4) as u32, (number / 4 >> 32) as u32, 0, 0];
+                let counter = [(number / 4) as u32, ((number / 4) >> 32) as u32, 0, 0];
                 let words = block(counter, [op.seed as u32, (op.seed >> 32) as u32]);
                 let p = f64::from(words[(number % 4) as usize]) * step + near[(i / 3 % 8) as usize];
                 Scalar::from_f64(dtype, p).to_bits()

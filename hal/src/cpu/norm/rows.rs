@@ -51,8 +51,8 @@ impl<'a, T: Element> Rows<'a, T> {
         }
     }
 
-    /// Calls `row` with the number of every row and its elements in the compute type; `row` replaces
-    /// them with the result.
+    /// Calls `row` with the number of every row and its elements in the compute type; `row`
+    /// replaces them with the result.
     pub fn run(&self, row: &(dyn Fn(usize, &mut [T::Compute]) + Sync)) {
         if self.n == 0 {
             return;

@@ -395,7 +395,7 @@ impl<R: GpuRuntime> Call<'_, R> {
             parts: Divisor::new(1),
             safe: u32::from(self.is_safe),
             // Rows in registers and parts of long ones have fewer elements.
-            channel: Divisor::new(self.spatial.map_or(1, |n| n.min(1 << 30))),
+            channel: Divisor::new(self.spatial.map_or(1, |n| n.min(Divisor::MOST))),
             spatial: self.spatial.unwrap_or(1) as u64,
         }
     }

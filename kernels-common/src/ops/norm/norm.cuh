@@ -38,7 +38,7 @@ struct Norm {
     Divisor parts;
     // Nonzero if the softmax of a row of -infinity is zeros.
     u32 safe;
-    // Elements per channel, in rows of channels. The divisor is at most 2^30.
+    // Elements per channel, in rows of channels. The divisor is at most 2^31 - 1.
     Divisor channel;
     u64 spatial;
 };

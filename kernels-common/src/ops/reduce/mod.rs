@@ -253,9 +253,16 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 (COLUMNS, items * strips, across * team)
             }
             None => {
-                let run = matches!(sequence, [Dim { stride: [1], .. }]);
-                reduction.vectors = u32::from(run && aligned(results));
-                let (blocks, threads) = self.rows(&mut reduction, results, n, segments, self.lanes());
+                let lanes = self.lanes();
+                let is_whole = match sequence {
+                    [Dim { stride: [1], .. }] => true,
+                    [outer, Dim { size, stride: [1] }] => {
+                        reduction.wide == 0 && (outer.stride[0] | size).is_multiple_of(lanes)
+                    }
+                    _ => false,
+                };
+                reduction.vectors = u32::from(is_whole && aligned(results));
+                let (blocks, threads) = self.rows(&mut reduction, results, n, segments, lanes);
                 (ROWS, blocks, threads)
             }
         };

@@ -23,7 +23,8 @@ struct Reduction {
     Divisor segments;
     // A team has 2^team_shift threads; for columns, these share a column.
     u32 team_shift;
-    // Nonzero if the layout and alignment allow vector loads.
+    // Nonzero if the layout and alignment allow vector loads: of a sequence of one dimension, or of
+    // two for threads along it.
     u32 vectors;
     // Nonzero for a sequence of several dimensions with 2^31 or more elements.
     u32 wide;
@@ -164,6 +165,34 @@ ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op
     }
 }
 
+// Accumulates `V` lanes of a segment whose sequence has two dimensions, of which the inner one is of
+// whole vectors: images of one channel in every element of a batch, for example.
+template <typename Op, u32 V>
+ISOBIT_FN void accumulate_runs(typename Op::Lane (&acc)[V], const typename Op::In *src, const Reduction &r,
+                               const Rows<Op> &rows, const Segment &s, u32 lane) {
+    using In = typename Op::In;
+    // With eight, f16 needs more registers than there are.
+    constexpr u32 DEPTH = 4;
+    const Divisor run = r.sequence.dim[1];
+    const u64 stride = r.sequence.stride[0][0];
+#pragma unroll 1
+    for (u32 first = lane, row = 0; first < s.length; first += DEPTH * REDUCE_LANES, row += DEPTH) {
+        Pack<V, In> x[DEPTH];
+#pragma unroll
+        for (u32 u = 0; u < DEPTH; u++)
+            if (first + u * REDUCE_LANES < s.length) {
+                const u32 at = (u32)s.start + first + u * REDUCE_LANES, outer = divide(at, run);
+                x[u] = load<V>(src + outer * stride + (at - outer * run.size));
+            }
+#pragma unroll
+        for (u32 u = 0; u < DEPTH; u++)
+            if (first + u * REDUCE_LANES < s.length)
+#pragma unroll
+                for (u32 v = 0; v < V; v++)
+                    Op::step(acc[v], x[u].v[v], row_at(rows, row + u));
+    }
+}
+
 // Accumulates a segment whose elements are `stride` apart; the thread's lanes are `lane`, `lane +
 // distance` ...
 template <typename Op, u32 V>
@@ -228,8 +257,12 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
         for (u32 v = 0; v < V; v++)
             lanes[v] = start_lane<Op>(from, dst + at.at[1], mine.length == 0);
         if (vectors) {
-            if constexpr (VECTORS)
-                accumulate_vectors<Op, V>(lanes, from + mine.start, rows, mine, lane);
+            if constexpr (VECTORS) {
+                if (r.sequence.rank <= 1)
+                    accumulate_vectors<Op, V>(lanes, from + mine.start, rows, mine, lane);
+                else
+                    accumulate_runs<Op, V>(lanes, from, r, rows, mine, lane);
+            }
         } else if (r.sequence.rank <= 1) {
             const u64 stride = r.sequence.stride[0][0];
             accumulate_strided<Op, V>(lanes, from + mine.start * stride, stride, rows, mine, lane, distance);

@@ -39,9 +39,10 @@ pub struct Args {
     /// second fastest to the second slowest of the five runs, in FILE or now, whichever is larger.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
-    /// Also shows the times of another library, from a file written by peers/pytorch.py.
+    /// Also shows the times of another library, from a file written by peers/pytorch.py or
+    /// peers/llama_cpp.cpp. Can be given several times.
     #[arg(long, value_name = "FILE")]
-    pub peers: Option<PathBuf>,
+    pub peers: Vec<PathBuf>,
     /// Measures only the time from the start of the process to the first result.
     #[arg(long, conflicts_with_all = ["json", "against", "simgpu"])]
     pub cold_start: bool,

@@ -52,19 +52,19 @@ fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: Instant) -> Resul
         return Ok(ExitCode::SUCCESS);
     }
     let earlier = against::earlier(args)?;
-    let peers = args.peers.as_deref().map(peers::Peers::read).transpose()?;
+    let peers = args.peers.iter().map(|path| peers::Peers::read(path)).collect::<Result<Vec<_>>>()?;
     let bench = measure::Bench::<R>::new(ordinal, args.launches)?;
     let mut report = report::Report::new(&bench, args)?;
     if let Some(earlier) = &earlier {
         against::check_comparable(earlier, &report)?;
     }
     report.rows = measured(&bench, args)?;
-    if let Some(peers) = peers {
-        let unmet = peers.fill(&mut report.rows);
+    for peer in peers {
+        let unmet = peer.fill(&mut report.rows);
         if unmet > 0 {
-            eprintln!("note: {unmet} rows of {} have no counterpart among those measured", peers.source);
+            eprintln!("note: {unmet} rows of {} have no counterpart among those measured", peer.source);
         }
-        report.peer = Some(peers.source);
+        report.peers.push(peer.source);
     }
     report.write(&args.output())?;
     let Some(earlier) = earlier else {

@@ -1,4 +1,4 @@
-//! Times of another library, as `peers/pytorch.py` writes them.
+//! Times of another library, as `peers/pytorch.py` and `peers/llama_cpp.cpp` write them.
 
 use crate::row::Row;
 use isobit_hal::{Error, ErrorKind, Result};
@@ -32,14 +32,16 @@ impl Peers {
         serde_json::from_str(&text).map_err(|e| failed(e.into()))
     }
 
-    /// Fills in the peer's time of each row that the peer also has. A `_vendor` row gets the same
-    /// peer time as the portable one.
+    /// Fills in the peer's time of each row that the peer also has. A `_vendor` or `_block` row
+    /// gets the same peer time as the portable one.
     ///
     /// Returns how many of the peer's rows have no counterpart: they were left out by a filter, or
     /// have another name on one side.
     pub fn fill(&self, rows: &mut [Row]) -> usize {
         for row in rows.iter_mut() {
-            row.peer_us = self.rows.iter().find(|peer| peer.is_of(row)).map(|peer| peer.us);
+            if let Some(peer) = self.rows.iter().find(|peer| peer.is_of(row)) {
+                row.peers_us.insert(self.source.clone(), peer.us);
+            }
         }
         self.rows.iter().filter(|peer| !rows.iter().any(|row| peer.is_of(row))).count()
     }
@@ -47,7 +49,27 @@ impl Peers {
 
 impl PeerRow {
     fn is_of(&self, row: &Row) -> bool {
-        let op = row.op.strip_suffix("_vendor").unwrap_or(&row.op);
+        let op = ["_vendor", "_block"].iter().find_map(|numerics| row.op.strip_suffix(numerics)).unwrap_or(&row.op);
         self.op == op && self.dtype == row.dtype && self.work == row.work
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peers(source: &str, rows: &[(&str, f64)]) -> Peers {
+        let row = |&(op, us): &(&str, f64)| PeerRow { op: op.into(), dtype: "f32".into(), work: "64Mi".into(), us };
+        Peers { source: source.into(), rows: rows.iter().map(row).collect() }
+    }
+
+    #[test]
+    fn each_row_has_the_times_of_every_peer_that_does_its_work() {
+        let mut rows = ["matmul", "matmul_vendor", "matmul_block", "exp"].map(|op| Row::new(op, "f32", "64Mi", 1.0));
+        assert_eq!(peers("PyTorch 2.11.0", &[("matmul", 3.0), ("log", 4.0)]).fill(&mut rows), 1);
+        assert_eq!(peers("llama.cpp (ggml 0.25.3)", &[("matmul", 5.0)]).fill(&mut rows), 0);
+        let times = |row: &Row| row.peers_us.values().copied().collect::<Vec<_>>();
+        assert_eq!(rows.each_ref().map(times), [vec![3.0, 5.0], vec![3.0, 5.0], vec![3.0, 5.0], vec![]]);
+        assert_eq!(rows[0].peers_us["PyTorch 2.11.0"], 3.0);
     }
 }

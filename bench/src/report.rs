@@ -26,8 +26,9 @@ pub struct Report {
     pub launches: usize,
     pub runs: usize,
     pub copy_gb_per_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub peer: Option<String>,
+    /// Other libraries whose times stand beside the rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<String>,
     pub rows: Vec<Row>,
 }
 
@@ -46,7 +47,7 @@ impl Report {
             launches: args.launches,
             runs: args.runs(),
             copy_gb_per_s: bench.copy_rate / 1e9,
-            peer: None,
+            peers: Vec::new(),
             rows: Vec::new(),
         })
     }
@@ -103,18 +104,27 @@ impl Report {
         )
     }
 
-    /// Prints the table.
+    /// Prints the table, with a column for each peer.
     pub fn show(&self) {
         println!("{}", self.title());
+        if !self.peers.is_empty() {
+            println!("beside it: {}", self.peers.join("; "));
+        }
+        let peers: Vec<_> = self.peers.iter().map(|peer| (peer, column(peer))).collect();
+        let heads: String = peers.iter().map(|(_, head)| format!(" {head:>11}")).collect();
         println!(
-            "{:<24} {:<8} {:<26} {:>11} {:>11} {:>7} {:>10} {:>11}",
-            "op", "dtype", "work", "us", "floor us", "ratio", "TFLOP/s", "peer us"
+            "{:<24} {:<8} {:<26} {:>11} {:>11} {:>7} {:>10}{heads}",
+            "op", "dtype", "work", "us", "floor us", "ratio", "TFLOP/s"
         );
         for row in &self.rows {
             let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2}"));
             let tflops = row.flops.map(|f| f / row.us / 1e6);
+            let time = |(peer, head): &(&String, String)| {
+                let width = head.len().max(11);
+                format!(" {:>width$}", number(row.peers_us.get(*peer).copied()))
+            };
             println!(
-                "{:<24} {:<8} {:<26} {:>11.2} {:>11} {:>7} {:>10} {:>11}",
+                "{:<24} {:<8} {:<26} {:>11.2} {:>11} {:>7} {:>10}{}",
                 row.op,
                 row.dtype,
                 row.work,
@@ -122,7 +132,7 @@ impl Report {
                 number(row.floor_us),
                 number(row.ratio),
                 number(tflops),
-                number(row.peer_us)
+                peers.iter().map(time).collect::<String>()
             );
         }
     }
@@ -140,10 +150,15 @@ impl Report {
             launches: 20,
             runs: RUNS,
             copy_gb_per_s: 4000.0,
-            peer: None,
+            peers: Vec::new(),
             rows: vec![Row { runs_us: vec![1.0; RUNS], ..Row::new("exp", "f32", "64Mi", 1.0) }],
         }
     }
+}
+
+/// Returns the head of a peer's column: its name without its version.
+fn column(peer: &str) -> String {
+    format!("{} us", peer.split(' ').next().unwrap_or(peer))
 }
 
 /// Asks git at run time, because a new commit alone does not cause a rebuild.

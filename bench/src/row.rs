@@ -2,7 +2,7 @@
 
 use isobit_hal::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Number of runs of each row if two benchmarks are compared.
 pub const RUNS: usize = 5;
@@ -28,9 +28,10 @@ pub struct Row {
     pub floor_us: Option<f64>,
     /// Time divided by floor.
     pub ratio: Option<f64>,
-    /// The time of another library for the same work, in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peer_us: Option<f64>,
+    /// The times of other libraries for the same work, in microseconds, by the library and its
+    /// version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub peers_us: BTreeMap<String, f64>,
 }
 
 impl Row {
@@ -47,7 +48,7 @@ impl Row {
             flops: None,
             floor_us: None,
             ratio: None,
-            peer_us: None,
+            peers_us: BTreeMap::new(),
         }
     }
 

@@ -59,8 +59,8 @@ ISOBIT_FN WindowRange windows_around(const Gradients &g, int d, u64 position) {
     return WindowRange{first, end < g.counts[d] ? end : g.counts[d]};
 }
 
-// The windows around neighbours along a dimension, counted from the first of them. Their number fits
-// 32 bits: their elements could not be counted otherwise.
+// The windows around neighbours along a dimension, counted from the first of them. Their number
+// fits 32 bits: their elements could not be counted otherwise.
 struct Around {
     u64 first;
     u32 count;

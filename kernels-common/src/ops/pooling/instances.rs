@@ -1,5 +1,5 @@
-//! One kernel per operation and dtype for any windows in up to three dimensions, and one for adjacent
-//! windows of two by two. One for each way back.
+//! One kernel per operation and dtype for any windows in up to three dimensions, and one for
+//! adjacent windows of two by two, or for powers of windows that overlap. One for each way back.
 
 use super::{combined, recipes};
 use crate::key::{Family, Key};
@@ -11,15 +11,18 @@ pub const ANY: u8 = 0;
 /// Adjacent windows of two by two, with contiguous rows.
 pub const TWOS: u8 = 1;
 
+/// Windows of rows and columns in tiles, of norms alone.
+pub const TILES: u8 = 2;
+
 /// The way back through averages whose windows all count the same, and through others.
-pub const SHARE: u8 = 2;
-pub const OWN_SHARE: u8 = 3;
+pub const SHARE: u8 = 3;
+pub const OWN_SHARE: u8 = 4;
 
 /// Averages, maxima, and positions of maxima, which have no kernels of [`TWOS`].
 pub const AVERAGE: usize = 0;
 pub const MAX: usize = 1;
 pub const ARG_MAX: usize = 2;
-/// Norms of order 1, 2, and of any other, which have none either.
+/// Norms of order 1, 2, and of any other, which have none either; only the last has [`TILES`].
 pub const ABSOLUTE_SUM: usize = 3;
 pub const EUCLIDEAN: usize = 4;
 pub const POWER_NORM: usize = 5;
@@ -62,8 +65,9 @@ pub fn add(modules: &mut Vec<Module>) {
         // Powers of elements and of sums are those of the compute type.
         let prelude = recipes(if dtype == DType::F64 { DType::F64 } else { DType::F32 });
         let mut module = Module::new(format!("power_pool_{dtype}"), "ops/pooling/pooling.cu").with_prelude(prelude);
-        let norm = Key::new(Family::Pooling, POWER_NORM, &[dtype], ANY);
-        module.kernel(norm, format!("power_pool_{dtype}"), "ISOBIT_POOL", &["PowerNorm", ty, ty]);
+        let norm = |variant| Key::new(Family::Pooling, POWER_NORM, &[dtype], variant);
+        module.kernel(norm(ANY), format!("power_pool_{dtype}"), "ISOBIT_POOL", &["PowerNorm", ty, ty]);
+        module.kernel(norm(TILES), format!("power_pool_tiles_{dtype}"), "ISOBIT_POWER_POOL_TILES", &[ty]);
         modules.push(module);
         let mut module = Module::new(format!("pool_backward_{dtype}"), "ops/pooling/backward.cu");
         for (variant, name, gives) in [(SHARE, "share", "SHARE"), (OWN_SHARE, "own_share", "OWN_SHARE")] {

@@ -4,11 +4,11 @@ mod backward;
 
 use crate::args;
 use crate::key::{Family, Key};
-use crate::launch::element_walk::{dims, parts};
+use crate::launch::element_walk::{dims, parts, parts_of_blocks};
 use crate::launch::index::Divisor;
 use crate::launch::sizes;
 use crate::manifest::instances::pooling::{
-    ABSOLUTE_SUM, ANY, ARG_MAX, AVERAGE, EUCLIDEAN, MAX, POWER_NORM, TWOS, width,
+    ABSOLUTE_SUM, ANY, ARG_MAX, AVERAGE, EUCLIDEAN, MAX, POWER_NORM, TILES, TWOS, width,
 };
 use crate::ops::channels::{Groups, groups};
 use crate::ops::{positions, stored};
@@ -63,7 +63,8 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
         return backward::keys(op, dtypes);
     }
     let twos = (has_twos(op) && op.pool_rank() == Some(2)).then(|| key(op, dtypes[0], TWOS));
-    [key(op, dtypes[0], ANY)].into_iter().chain(twos).chain(positions::keys(op, dtypes[1])).collect()
+    let tiles = (number(op) == POWER_NORM).then(|| key(op, dtypes[0], TILES));
+    [key(op, dtypes[0], ANY)].into_iter().chain(twos).chain(tiles).chain(positions::keys(op, dtypes[1])).collect()
 }
 
 /// The layout of the kernels' `Windows`.
@@ -155,6 +156,60 @@ impl Channels {
     }
 }
 
+/// The most elements of a tile; must match pooling.cu.
+const TILE_ELEMENTS: usize = 4096;
+
+/// The layout of the kernels' `Tiles`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Tiles {
+    counts: [u64; 2],
+    result_step: [u64; 2],
+    windows: [u32; 2],
+    elements: [u32; 2],
+    window_columns: Divisor,
+    element_columns: Divisor,
+}
+
+const _: () = assert!(size_of::<Tiles>() == 72);
+
+impl Tiles {
+    /// Returns the largest tiles of a plane with so many rows and columns of windows, and how many
+    /// there are. `None` if that takes no fewer powers than each window with its own, or leaves
+    /// most threads of a block without any.
+    fn new(pool: &Pool3d, counts: [usize; 2], result_step: [usize; 2]) -> Option<(Self, [usize; 2])> {
+        let extent = |d: usize| (pool.kernel[1 + d] - 1).checked_mul(pool.dilation[1 + d])?.checked_add(1);
+        let mut tiles = [1; 2];
+        let (windows, elements) = loop {
+            let windows: [usize; 2] = std::array::from_fn(|d| counts[d].div_ceil(tiles[d]));
+            let reach = |d: usize| (windows[d] - 1).checked_mul(pool.stride[1 + d])?.checked_add(extent(d)?);
+            let elements = [reach(0)?, reach(1)?];
+            if elements[0].saturating_mul(elements[1]) <= TILE_ELEMENTS {
+                break (windows, elements);
+            }
+            // The longer side that has more than one window is cut.
+            let longer = (0..2).filter(|&d| windows[d] > 1).max_by_key(|&d| elements[d])?;
+            tiles[longer] = counts[longer].div_ceil(windows[longer].div_ceil(2));
+        };
+        let tiles: [usize; 2] = std::array::from_fn(|d| counts[d].div_ceil(windows[d]));
+        let all = |each: [usize; 2]| each[0].saturating_mul(each[1]);
+        let taps = all(windows).saturating_mul(pool.kernel[1] * pool.kernel[2]);
+        if taps <= all(elements) || !sizes::POOL_TILE_FROM.is_reached(all(elements)) {
+            return None;
+        }
+        let both = |values: [usize; 2]| values.map(|value| value as u32);
+        let tile = Self {
+            counts: counts.map(|count| count as u64),
+            result_step: result_step.map(|step| step as u64),
+            windows: both(windows),
+            elements: both(elements),
+            window_columns: Divisor::new(windows[1]),
+            element_columns: Divisor::new(elements[1]),
+        };
+        Some((tile, tiles))
+    }
+}
+
 /// Returns what a layout has in each of three dimensions, of which the last are spatial.
 fn over_three(values: &[usize], one: usize) -> [usize; 3] {
     let mut all = [one; 3];
@@ -198,6 +253,24 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let windows = if spatial == 3 { windows.with_rows(counts[1]) } else { windows };
     let mut planes: Dims = src_layout.stride().into();
     planes[2..].fill(0);
+    let [_, row_step, column_step] = over_three(dst_layout.stride(), 0);
+    if number(op) == POWER_NORM
+        && spatial < 3
+        && let Some((tile, tiles)) = Tiles::new(&pool, [counts[1], counts[2]], [row_step, column_step])
+    {
+        // The walk is one over tiles.
+        let (mut shape, mut stride): (Dims, Dims) = (dst_layout.dims().into(), dst_layout.stride().into());
+        for (d, along) in (2..2 + spatial).zip(2 - spatial..) {
+            (shape[d], stride[d]) = (tiles[along], stride[d] * tile.windows[along] as usize);
+        }
+        let dims = dims(&planes, &Layout::new(shape, stride, 0)?, spatial, 1);
+        return parts_of_blocks(dst.device(), key(op, dtype, TILES), &dims, 1, |part| {
+            let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
+            // SAFETY: both layouts were validated against their buffers; the kernel clips tiles to
+            // the source and the result.
+            unsafe { part.launch.on(dst.device(), args![from, to, part.walk, windows, tile]) }
+        });
+    }
     let steps = [src_layout.stride()[1], dst_layout.stride()[1] * words];
     for group in groups(dst_layout) {
         let mut dims = dims(&planes, &dst_layout.narrow(1, 0, group.count)?, spatial, 1);
@@ -206,8 +279,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         let channels = Channels::new(group, steps[1], [steps[0], 0]);
         parts(dst.device(), key(op, dtype, ANY), &dims, |part| {
             let (from, to) = (from.at(dtype, part.src), to.at(unit, part.dst));
-            // SAFETY: both layouts were validated against their buffers; the kernel clips windows to
-            // the source.
+            // SAFETY: both layouts were validated against their buffers; the kernel clips windows
+            // to the source.
             unsafe { part.launch.on(dst.device(), args![from, to, part.walk, windows, channels]) }
         })?;
     }

@@ -186,6 +186,63 @@ ISOBIT_FN void pool(const T *src, R *dst, const ElementWalk &walk, const Windows
     });
 }
 
+// Tiles of neighbouring windows of a plane; the host's `Tiles` in pooling/mod.rs. Rows come first.
+struct Tiles {
+    u64 counts[2];
+    u64 result_step[2];
+    // A tile's windows, and the elements from the first to the last that they have.
+    u32 windows[2];
+    u32 elements[2];
+    Divisor window_columns;
+    Divisor element_columns;
+};
+
+// Must match ops/pooling/mod.rs.
+static_assert(sizeof(Tiles) == 72);
+
+// The most elements of a tile; must match ops/pooling/mod.rs.
+ISOBIT_CONST int TILE_ELEMENTS = 4096;
+
+#ifdef ISOBIT_RECIPE_2
+// Norms of windows that overlap: the power of an element is computed once for all windows of a
+// tile. Padding has powers of 0, which change no sum.
+template <typename T, typename C>
+ISOBIT_FN void power_tiles(const T *src, T *dst, const ElementWalk &walk, const Windows &w, const Tiles &t, C *powers) {
+    const C order = (C)w.count;
+    for (u64 unit = block_x(); unit < walk.units; unit += grid_dim_x()) {
+        const Offsets<4> at = offsets_of(walk.index, (u32)unit);
+        const T *plane = src + at.at[0];
+        const u64 row = (walk.row + at.at[2]) * t.windows[0], column = (walk.column + at.at[3]) * t.windows[1];
+        for (u32 i = thread_x(); i < t.elements[0] * t.elements[1]; i += ELEMENTWISE_BLOCK) {
+            const u32 line = divide(i, t.element_columns);
+            const u64 y = row * w.stride[1] + line, x = column * w.stride[2] + (i - line * t.elements[1]);
+            C power = 0;
+            if (y >= w.begin[1] && y < w.end[1] && x >= w.begin[2] && x < w.end[2]) {
+                const T element = plane[(y - w.begin[1]) * w.step[1] + (x - w.begin[2]) * w.step[2]];
+                power = ISOBIT_RECIPE_2(pow, isobit::abs(to_compute(element)), order);
+            }
+            powers[i] = power;
+        }
+        barrier();
+        for (u32 i = thread_x(); i < t.windows[0] * t.windows[1]; i += ELEMENTWISE_BLOCK) {
+            const u32 line = divide(i, t.window_columns), place = i - line * t.windows[1];
+            if (row + line >= t.counts[0] || column + place >= t.counts[1])
+                continue;
+            const C *from = powers + line * (u32)w.stride[1] * t.elements[1] + place * (u32)w.stride[2];
+            C sum = 0;
+#pragma unroll 1
+            for (u32 y = 0; y < (u32)w.kernel[1]; y++, from += (u32)w.dilation[1] * t.elements[1])
+#pragma unroll 1
+                for (u32 x = 0; x < (u32)w.kernel[2]; x++)
+                    sum = sum + from[x * (u32)w.dilation[2]];
+            dst[at.at[1] + line * t.result_step[0] + place * t.result_step[1]] =
+                from_compute<T>(ISOBIT_RECIPE_2(pow, sum, (C)1 / order));
+        }
+        barrier();
+    }
+}
+#endif
+
 // Adjacent windows of two rows and columns without padding, `V` of them in a row: 16 bytes of each
 // row of the source.
 template <typename Op, int V, typename T>
@@ -219,4 +276,11 @@ ISOBIT_FN void pool_twos(const T *src, T *dst, const ElementWalk &walk, u64 row_
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(const isobit::T *src, isobit::T *dst, const isobit::ElementWalk walk, isobit::u64 row_step) {                 \
         isobit::pool_twos<isobit::OP<isobit::T>, V>(src, dst, walk, row_step);                                         \
+    }
+#define ISOBIT_POWER_POOL_TILES(NAME, T)                                                                               \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
+    NAME(const isobit::T *src, isobit::T *dst, const isobit::ElementWalk walk, const isobit::Windows windows,          \
+         const isobit::Tiles tiles) {                                                                                  \
+        __shared__ isobit::compute_t<isobit::T> powers[isobit::TILE_ELEMENTS];                                         \
+        isobit::power_tiles(src, dst, walk, windows, tiles, powers);                                                   \
     }

@@ -45,8 +45,8 @@ struct Channels {
 
 static_assert(sizeof(Channels) == 32);
 
-// The channels that are computed at once: enough loads are on their way then to hide memory latency.
-// With fewer of them, compilers keep an address for each, which takes more registers.
+// The channels that are computed at once: enough loads are on their way then to hide memory
+// latency. With fewer of them, compilers keep an address for each, which takes more registers.
 ISOBIT_CONST int SEVERAL = 8;
 
 // Calls `f.run<N>(c)` for the first of each N channels, and `f.run<1>(c)` for each that is left.

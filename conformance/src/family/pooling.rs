@@ -139,9 +139,11 @@ impl Family for PoolFamily {
             let (from, windows): (Vec<_>, Vec<_>) = (0..spatial).map(|_| shared(draw, sizes, index)).unzip();
             if is_backward(op) {
                 shape.extend(windows.iter().map(|&windows| windows.max(1)));
+                several_channels(&mut shape, index);
                 return pooled(draw, cell, plan, shape, Named::default().with_sizes("size", &from));
             }
             shape.extend(from);
+            several_channels(&mut shape, index);
             return pooled(draw, cell, plan, shape, Named::default().with_sizes("size", &windows));
         }
         // The first cases of two dimensions, which digests are kept of, are older than dilation.
@@ -162,6 +164,7 @@ impl Family for PoolFamily {
         let windows: Vec<Windows> = windows.iter().map(twos).collect();
         let each = |of: fn(&Windows) -> usize| windows.iter().map(of).collect::<Vec<_>>();
         shape.extend(each(|w| w.size));
+        several_channels(&mut shape, index);
         let mut named = Named::default()
             .with_sizes("kernel", &each(|w| w.kernel))
             .with_sizes("stride", &each(|w| w.stride))
@@ -259,6 +262,14 @@ pub(super) fn planes(draw: &mut Draw) -> Vec<usize> {
         planes[none] = 0;
     }
     planes
+}
+
+/// Gives some cases with small planes channels enough for kernels that compute several at once. The
+/// first cases, which digests are kept of, are older.
+fn several_channels(shape: &mut [usize], index: u64) {
+    if index >= 8 && index % 3 == 0 && shape[2..].iter().product::<usize>() <= 1024 {
+        shape[1] *= 4;
+    }
 }
 
 /// Returns the case with layouts for its operands.

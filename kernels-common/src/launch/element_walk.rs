@@ -66,13 +66,24 @@ pub(crate) fn parts<R: GpuRuntime>(
     device: &GpuDevice<R>,
     key: Key,
     dims: &[Dim<4>],
+    launch: impl FnMut(Part) -> Result<()>,
+) -> Result<()> {
+    parts_of_blocks(device, key, dims, BLOCK, launch)
+}
+
+/// The same for blocks that have so many units at a time.
+pub(crate) fn parts_of_blocks<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    key: Key,
+    dims: &[Dim<4>],
+    per_block: u32,
     mut launch: impl FnMut(Part) -> Result<()>,
 ) -> Result<()> {
     let limits = device.runtime().limits();
     split(dims, sizes::ELEMENT_WALK.limit(count(dims)), [0; 4], &mut |dims, [src, dst, row, column]| {
         let units = count(dims) as u32;
         let walk = ElementWalk { index: Index::new(dims), row: row as u64, column: column as u64, units };
-        let blocks = loop_blocks(limits, units.div_ceil(BLOCK).into(), BLOCK) as u32;
+        let blocks = loop_blocks(limits, units.div_ceil(per_block).into(), BLOCK) as u32;
         launch(Part { src, dst, walk, launch: Launch::linear(key, blocks, BLOCK) })
     })
 }

@@ -127,6 +127,9 @@ sizes! {
 
     /// The number from which the way back through a pool divides in 64 bits.
     POOL_WIDE = Size::adjusted("pooling.wide", 1 << 31, 16);
+    /// The elements of a tile from which powers are computed once for all its windows: a block's
+    /// threads.
+    POOL_TILE_FROM = Size::adjusted("pooling.tile_from", 256, 8);
 
     /// The maximum number of units of work in one launch of an elementwise walk. It keeps index
     /// arithmetic in 32 bits.

@@ -1,18 +1,18 @@
-//! Three kernels per operation and dtype: one for windows of neighbours in rows and columns, one
-//! for any windows in up to three dimensions, one for adjacent windows of two by two. One for each
-//! way back.
+//! One kernel per operation and dtype for any windows in up to three dimensions, and one for
+//! adjacent windows of two by two, or for powers of windows that overlap. One for each way back.
 
 use super::{combined, recipes};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// Windows of neighbours in rows and columns, in any layout.
-pub const PLANE: u8 = 0;
+/// Any windows in any layout.
+pub const ANY: u8 = 0;
 /// Adjacent windows of two by two, with contiguous rows.
 pub const TWOS: u8 = 1;
-/// Any windows in any layout.
-pub const VOLUME: u8 = 2;
+
+/// Windows of rows and columns in tiles, of norms alone.
+pub const TILES: u8 = 2;
 
 /// The way back through averages whose windows all count the same, and through others.
 pub const SHARE: u8 = 3;
@@ -22,8 +22,7 @@ pub const OWN_SHARE: u8 = 4;
 pub const AVERAGE: usize = 0;
 pub const MAX: usize = 1;
 pub const ARG_MAX: usize = 2;
-/// Norms of order 1, 2, and of any other, which have none either; the last has only those of
-/// [`VOLUME`].
+/// Norms of order 1, 2, and of any other, which have none either; only the last has [`TILES`].
 pub const ABSOLUTE_SUM: usize = 3;
 pub const EUCLIDEAN: usize = 4;
 pub const POWER_NORM: usize = 5;
@@ -48,31 +47,27 @@ pub fn add(modules: &mut Vec<Module>) {
                 continue;
             }
             let key = |variant| Key::new(Family::Pooling, op, &[dtype], variant);
-            module.kernel(key(PLANE), format!("{name}_plane_{dtype}"), "ISOBIT_POOL", &[functor, ty, "false", ty]);
-            module.kernel(key(VOLUME), format!("{name}_volume_{dtype}"), "ISOBIT_POOL", &[functor, ty, "true", ty]);
+            module.kernel(key(ANY), format!("{name}_{dtype}"), "ISOBIT_POOL", &[functor, ty, ty]);
             module.kernel(key(TWOS), format!("{name}_twos_{dtype}"), "ISOBIT_POOL_TWOS", &[functor, ty, &width]);
         }
-        for (variant, form, volume) in [(PLANE, "plane", "false"), (VOLUME, "volume", "true")] {
-            let positions = Key::new(Family::Pooling, ARG_MAX, &[dtype], variant);
-            let name = format!("argmax_pool_{form}_{dtype}");
-            module.kernel(positions, name, "ISOBIT_POOL", &["ArgMaximum", ty, volume, "u32"]);
-        }
+        let positions = Key::new(Family::Pooling, ARG_MAX, &[dtype], ANY);
+        module.kernel(positions, format!("argmax_pool_{dtype}"), "ISOBIT_POOL", &["ArgMaximum", ty, "u32"]);
         modules.push(module);
         if !dtype.is_float() {
             continue;
         }
         let mut module = Module::new(format!("lp_pool_{dtype}"), "ops/pooling/pooling.cu");
         for (op, name, functor) in [(ABSOLUTE_SUM, "l1_pool", "AbsoluteSum"), (EUCLIDEAN, "l2_pool", "Euclidean")] {
-            let key = |variant| Key::new(Family::Pooling, op, &[dtype], variant);
-            module.kernel(key(PLANE), format!("{name}_plane_{dtype}"), "ISOBIT_POOL", &[functor, ty, "false", ty]);
-            module.kernel(key(VOLUME), format!("{name}_volume_{dtype}"), "ISOBIT_POOL", &[functor, ty, "true", ty]);
+            let norm = Key::new(Family::Pooling, op, &[dtype], ANY);
+            module.kernel(norm, format!("{name}_{dtype}"), "ISOBIT_POOL", &[functor, ty, ty]);
         }
         modules.push(module);
         // Powers of elements and of sums are those of the compute type.
         let prelude = recipes(if dtype == DType::F64 { DType::F64 } else { DType::F32 });
         let mut module = Module::new(format!("power_pool_{dtype}"), "ops/pooling/pooling.cu").with_prelude(prelude);
-        let norm = Key::new(Family::Pooling, POWER_NORM, &[dtype], VOLUME);
-        module.kernel(norm, format!("power_pool_{dtype}"), "ISOBIT_POOL", &["PowerNorm", ty, "true", ty]);
+        let norm = |variant| Key::new(Family::Pooling, POWER_NORM, &[dtype], variant);
+        module.kernel(norm(ANY), format!("power_pool_{dtype}"), "ISOBIT_POOL", &["PowerNorm", ty, ty]);
+        module.kernel(norm(TILES), format!("power_pool_tiles_{dtype}"), "ISOBIT_POWER_POOL_TILES", &[ty]);
         modules.push(module);
         let mut module = Module::new(format!("pool_backward_{dtype}"), "ops/pooling/backward.cu");
         for (variant, name, gives) in [(SHARE, "share", "SHARE"), (OWN_SHARE, "own_share", "OWN_SHARE")] {
@@ -81,7 +76,7 @@ pub fn add(modules: &mut Vec<Module>) {
             module.kernel(average, name, "ISOBIT_AVG_POOL_BACKWARD", &[ty, gives]);
         }
         for places in [DType::U32, DType::I64] {
-            let largest = Key::new(Family::Pooling, MAX_BACKWARD, &[dtype, places], VOLUME);
+            let largest = Key::new(Family::Pooling, MAX_BACKWARD, &[dtype, places], ANY);
             let name = format!("max_pool_backward_{dtype}_{places}");
             module.kernel(largest, name, "ISOBIT_MAX_POOL_BACKWARD", &[ty, places.as_str()]);
         }

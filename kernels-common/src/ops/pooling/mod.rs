@@ -4,10 +4,13 @@ mod backward;
 
 use crate::args;
 use crate::key::{Family, Key};
-use crate::launch::element_walk::{dims, parts};
+use crate::launch::element_walk::{dims, parts, parts_of_blocks};
+use crate::launch::index::Divisor;
+use crate::launch::sizes;
 use crate::manifest::instances::pooling::{
-    ABSOLUTE_SUM, ARG_MAX, AVERAGE, EUCLIDEAN, MAX, PLANE, POWER_NORM, TWOS, VOLUME, width,
+    ABSOLUTE_SUM, ANY, ARG_MAX, AVERAGE, EUCLIDEAN, MAX, POWER_NORM, TILES, TWOS, width,
 };
+use crate::ops::channels::{Groups, groups};
 use crate::ops::{positions, stored};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -32,13 +35,9 @@ fn key(op: &Op, dtype: DType, variant: u8) -> Key {
     Key::new(Family::Pooling, number(op), &[dtype], variant)
 }
 
-/// Whether an operation has kernels of a variant.
-fn has(op: &Op, variant: u8) -> bool {
-    match variant {
-        TWOS => matches!(number(op), AVERAGE | MAX),
-        PLANE => number(op) != POWER_NORM,
-        _ => true,
-    }
+/// Whether an operation has kernels of [`TWOS`].
+fn has_twos(op: &Op) -> bool {
+    matches!(number(op), AVERAGE | MAX)
 }
 
 fn is_positions(op: &Op) -> bool {
@@ -63,13 +62,9 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     if backward::applies_to(op) {
         return backward::keys(op, dtypes);
     }
-    let variants = match op.pool_rank().expect("an operation of the family") {
-        1 => &[VOLUME, PLANE][..],
-        2 => &[VOLUME, PLANE, TWOS],
-        _ => &[VOLUME],
-    };
-    let variants = variants.iter().filter(|&&variant| has(op, variant)).map(|&variant| key(op, dtypes[0], variant));
-    variants.chain(positions::keys(op, dtypes[1])).collect()
+    let twos = (has_twos(op) && op.pool_rank() == Some(2)).then(|| key(op, dtypes[0], TWOS));
+    let tiles = (number(op) == POWER_NORM).then(|| key(op, dtypes[0], TILES));
+    [key(op, dtypes[0], ANY)].into_iter().chain(twos).chain(tiles).chain(positions::keys(op, dtypes[1])).collect()
 }
 
 /// The layout of the kernels' `Windows`.
@@ -86,10 +81,14 @@ struct Windows {
     sharing: [u64; 3],
     count: f64,
     rows: u64,
+    narrow_dilation: [Divisor; 3],
+    narrow_sharing: [Divisor; 3],
+    narrow_rows: Divisor,
+    is_narrow: u32,
 }
 
-const _: () = assert!(size_of::<Windows>() == 208);
-const _: () = assert!(offset_of!(Windows, count) == 192);
+const _: () = assert!(size_of::<Windows>() == 296);
+const _: () = assert!(offset_of!(Windows, count) == 192 && offset_of!(Windows, is_narrow) == 292);
 
 impl Windows {
     /// Returns the windows of an operation over a tensor of these sizes, with so many windows along
@@ -105,6 +104,10 @@ impl Windows {
         let counts_some_padding = pool.count_include_pad && (0..3).any(is_beyond);
         let whole: usize = pool.kernel.iter().product();
         let all = |values: [usize; 3]| values.map(|value| value as u64);
+        let divisors = |values: [usize; 3]| values.map(|value| Divisor::new(value.max(1)));
+        let dividend = |d: usize| padded[d].max(counts[d].saturating_mul(if sharing[d] > 0 { size[d] } else { 1 }));
+        let rows = counts[0].saturating_mul(counts[1]).max(size[0].saturating_mul(size[1]));
+        let largest = (0..3).map(dividend).fold(rows, usize::max);
         Self {
             step: all(step),
             kernel: all(pool.kernel),
@@ -122,17 +125,88 @@ impl Windows {
                 _ => f64::from(whole as f32),
             },
             rows: 0,
+            narrow_dilation: divisors(pool.dilation),
+            narrow_sharing: divisors(sharing),
+            narrow_rows: Divisor::default(),
+            is_narrow: u32::from(!sizes::POOL_WIDE.is_reached(largest)),
         }
     }
 
     /// Sets the rows of a slice of the tensor whose elements are computed.
     fn with_rows(self, rows: usize) -> Self {
-        Self { rows: rows as u64, ..self }
+        Self { rows: rows as u64, narrow_rows: Divisor::new(rows), ..self }
     }
+}
 
-    /// Whether a window that reaches beyond the padding counts some of it.
-    fn counts_padding(&self) -> bool {
-        self.padded != [0; 3]
+/// The layout of the kernels' `Channels`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Channels {
+    to: u64,
+    from: [u64; 2],
+    count: u64,
+}
+
+impl Channels {
+    /// Returns the channels of a thread, of which each is as far from the next as there are groups,
+    /// with the steps between neighbours in the result and in what is read.
+    fn new(group: Groups, to: usize, from: [usize; 2]) -> Self {
+        let step = |step: usize| (group.count * step) as u64;
+        Self { to: step(to), from: from.map(step), count: group.channels as u64 }
+    }
+}
+
+/// The most elements of a tile; must match pooling.cu.
+const TILE_ELEMENTS: usize = 4096;
+
+/// The layout of the kernels' `Tiles`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Tiles {
+    counts: [u64; 2],
+    result_step: [u64; 2],
+    windows: [u32; 2],
+    elements: [u32; 2],
+    window_columns: Divisor,
+    element_columns: Divisor,
+}
+
+const _: () = assert!(size_of::<Tiles>() == 72);
+
+impl Tiles {
+    /// Returns the largest tiles of a plane with so many rows and columns of windows, and how many
+    /// there are. `None` if that takes no fewer powers than each window with its own, or leaves
+    /// most threads of a block without any.
+    fn new(pool: &Pool3d, counts: [usize; 2], result_step: [usize; 2]) -> Option<(Self, [usize; 2])> {
+        let extent = |d: usize| (pool.kernel[1 + d] - 1).checked_mul(pool.dilation[1 + d])?.checked_add(1);
+        let mut tiles = [1; 2];
+        let (windows, elements) = loop {
+            let windows: [usize; 2] = std::array::from_fn(|d| counts[d].div_ceil(tiles[d]));
+            let reach = |d: usize| (windows[d] - 1).checked_mul(pool.stride[1 + d])?.checked_add(extent(d)?);
+            let elements = [reach(0)?, reach(1)?];
+            if elements[0].saturating_mul(elements[1]) <= TILE_ELEMENTS {
+                break (windows, elements);
+            }
+            // The longer side that has more than one window is cut.
+            let longer = (0..2).filter(|&d| windows[d] > 1).max_by_key(|&d| elements[d])?;
+            tiles[longer] = counts[longer].div_ceil(windows[longer].div_ceil(2));
+        };
+        let tiles: [usize; 2] = std::array::from_fn(|d| counts[d].div_ceil(windows[d]));
+        let all = |each: [usize; 2]| each[0].saturating_mul(each[1]);
+        let taps = all(windows).saturating_mul(pool.kernel[1] * pool.kernel[2]);
+        if taps <= all(elements) || !sizes::POOL_TILE_FROM.is_reached(all(elements)) {
+            return None;
+        }
+        let both = |values: [usize; 2]| values.map(|value| value as u32);
+        let tile = Self {
+            counts: counts.map(|count| count as u64),
+            result_step: result_step.map(|step| step as u64),
+            windows: both(windows),
+            elements: both(elements),
+            window_columns: Divisor::new(windows[1]),
+            element_columns: Divisor::new(elements[1]),
+        };
+        Some((tile, tiles))
     }
 }
 
@@ -159,13 +233,13 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
     let spatial = dst_layout.dims().len() - 2;
     let (size, counts) = (over_three(src_layout.dims(), 1), over_three(dst_layout.dims(), 1));
-    let (pool, sharing) = windows_of(op, size, counts);
+    let (pool, _) = windows_of(op, size, counts);
     let dtype = src.dtype();
     let words = positions::begin(op, dst, dst_layout)?;
     let unit = if is_positions(op) { DType::U32 } else { dtype };
     let from = src.ptr().at(dtype, src_layout.start_offset());
     let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
-    if has(op, TWOS) && is_twos(&pool, src_layout, dst_layout, from.0 | to.0, dtype.size_in_bytes()) {
+    if has_twos(op) && is_twos(&pool, src_layout, dst_layout, from.0 | to.0, dtype.size_in_bytes()) {
         let [n, c, row, _] = *src_layout.stride() else { unreachable!("windows of rows and columns") };
         let dims = dims(&[n, c, 2 * row, 2], dst_layout, 2, width(dtype.size_in_bytes()));
         return parts(dst.device(), key(op, dtype, TWOS), &dims, |part| {
@@ -177,19 +251,40 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
     let windows = Windows::new(op, dtype, size, counts, over_three(src_layout.stride(), 0));
     let windows = if spatial == 3 { windows.with_rows(counts[1]) } else { windows };
-    let is_equal = sharing == [0; 3];
-    let is_plane = has(op, PLANE) && is_equal && spatial < 3 && pool.dilation == [1; 3] && !windows.counts_padding();
-    let key = key(op, dtype, if is_plane { PLANE } else { VOLUME });
     let mut planes: Dims = src_layout.stride().into();
     planes[2..].fill(0);
-    let mut dims = dims(&planes, dst_layout, spatial, 1);
-    dims.iter_mut().for_each(|dim| dim.stride[1] *= words);
-    parts(dst.device(), key, &dims, |part| {
-        let (from, to) = (from.at(dtype, part.src), to.at(unit, part.dst));
-        // SAFETY: both layouts were validated against their buffers; the kernel clips windows to
-        // the source.
-        unsafe { part.launch.on(dst.device(), args![from, to, part.walk, windows]) }
-    })
+    let [_, row_step, column_step] = over_three(dst_layout.stride(), 0);
+    if number(op) == POWER_NORM
+        && spatial < 3
+        && let Some((tile, tiles)) = Tiles::new(&pool, [counts[1], counts[2]], [row_step, column_step])
+    {
+        // The walk is one over tiles.
+        let (mut shape, mut stride): (Dims, Dims) = (dst_layout.dims().into(), dst_layout.stride().into());
+        for (d, along) in (2..2 + spatial).zip(2 - spatial..) {
+            (shape[d], stride[d]) = (tiles[along], stride[d] * tile.windows[along] as usize);
+        }
+        let dims = dims(&planes, &Layout::new(shape, stride, 0)?, spatial, 1);
+        return parts_of_blocks(dst.device(), key(op, dtype, TILES), &dims, 1, |part| {
+            let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
+            // SAFETY: both layouts were validated against their buffers; the kernel clips tiles to
+            // the source and the result.
+            unsafe { part.launch.on(dst.device(), args![from, to, part.walk, windows, tile]) }
+        });
+    }
+    let steps = [src_layout.stride()[1], dst_layout.stride()[1] * words];
+    for group in groups(dst_layout) {
+        let mut dims = dims(&planes, &dst_layout.narrow(1, 0, group.count)?, spatial, 1);
+        dims.iter_mut().for_each(|dim| dim.stride[1] *= words);
+        let (from, to) = (from.at(dtype, group.first * steps[0]), to.at(unit, group.first * steps[1]));
+        let channels = Channels::new(group, steps[1], [steps[0], 0]);
+        parts(dst.device(), key(op, dtype, ANY), &dims, |part| {
+            let (from, to) = (from.at(dtype, part.src), to.at(unit, part.dst));
+            // SAFETY: both layouts were validated against their buffers; the kernel clips windows
+            // to the source.
+            unsafe { part.launch.on(dst.device(), args![from, to, part.walk, windows, channels]) }
+        })?;
+    }
+    Ok(())
 }
 
 /// Whether the windows are adjacent, two by two and all in the source, and all accesses of the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device_lib/elementwise.cuh"
+#include "device_lib/index.cuh"
 
 namespace isobit {
 
@@ -23,22 +24,69 @@ struct Windows {
     double count;
     // Rows of a slice of the result; 0 if it has no slices.
     u64 rows;
+    // The divisors for numbers below 2^31, if there are no others.
+    Divisor narrow_dilation[3];
+    Divisor narrow_sharing[3];
+    Divisor narrow_rows;
+    u32 is_narrow;
 };
 
 // Must match ops/pooling/mod.rs.
-static_assert(sizeof(Windows) == 208);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 192);
+static_assert(sizeof(Windows) == 296);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 192 && ISOBIT_OFFSET(Windows, is_narrow) == 292);
 
-// How many elements of a window lie before a position, if they are neighbours or with any dilation.
-template <bool DILATED>
+// The channels of a position that a thread computes, so that finding the position's windows counts
+// less: the steps between them in the result and in each array that is read.
+struct Channels {
+    u64 to;
+    u64 from[2];
+    u64 count;
+};
+
+static_assert(sizeof(Channels) == 32);
+
+// The channels that are computed at once: enough loads are on their way then to hide memory
+// latency. With fewer of them, compilers keep an address for each, which takes more registers.
+ISOBIT_CONST int SEVERAL = 8;
+
+// Calls `f.run<N>(c)` for the first of each N channels, and `f.run<1>(c)` for each that is left.
+template <int N, typename F>
+ISOBIT_FN void for_channels(const Channels &channels, const F &f) {
+    u64 c = 0;
+    if constexpr (N > 1) {
+#pragma unroll 1
+        for (; c + N <= channels.count; c += N)
+            f.template run<N>(c);
+    }
+#pragma unroll 1
+    for (; c < channels.count; c++)
+        f.template run<1>(c);
+}
+
+// Puts a value before others, which move on.
+template <int N, typename X>
+ISOBIT_FN void push_front(X (&values)[N], const X &first) {
+#pragma unroll
+    for (int i = N; --i > 0;)
+        values[i] = values[i - 1];
+    values[0] = first;
+}
+
+// A quotient. The branch is the same for every thread.
+ISOBIT_FN u64 quotient(const Windows &w, u64 n, u64 divisor, const Divisor &narrow) {
+    return w.is_narrow != 0 ? divide((u32)n, narrow) : n / divisor;
+}
+
+// The slice of a row of a volume; a plane has one.
+ISOBIT_FN u64 slice_of(const Windows &w, u64 row) {
+    return w.rows != 0 ? quotient(w, row, w.rows, w.narrow_rows) : 0;
+}
+
+// How many elements of a window lie before a position.
 ISOBIT_FN u64 elements_before(const Windows &w, int d, u64 start, u64 end) {
     if (end <= start)
         return 0;
-    const u64 positions = end - start;
-    // Most windows of volumes have no dilation: the branch saves a division, and is the same for
-    // every thread.
-    const bool has_gaps = DILATED && w.dilation[d] != 1;
-    const u64 count = has_gaps ? (positions - 1) / w.dilation[d] + 1 : positions;
+    const u64 count = quotient(w, end - start - 1, w.dilation[d], w.narrow_dilation[d]) + 1;
     return count < w.kernel[d] ? count : w.kernel[d];
 }
 
@@ -49,18 +97,16 @@ struct Covered {
     u64 count;
     u64 counted;
 };
-template <bool DILATED>
 ISOBIT_FN Covered covered(const Windows &w, int d, u64 index) {
-    if (DILATED && w.sharing[d] != 0) {
-        const u64 at = index * w.end[d] / w.sharing[d];
-        const u64 count = ((index + 1) * w.end[d] - 1) / w.sharing[d] + 1 - at;
-        return Covered{at, count, count};
+    if (w.sharing[d] != 0) {
+        const u64 at = quotient(w, index * w.end[d], w.sharing[d], w.narrow_sharing[d]);
+        const u64 last = quotient(w, (index + 1) * w.end[d] - 1, w.sharing[d], w.narrow_sharing[d]);
+        return Covered{at, last + 1 - at, last + 1 - at};
     }
-    const u64 start = index * w.stride[d], first = elements_before<DILATED>(w, d, start, w.begin[d]);
-    const u64 count = elements_before<DILATED>(w, d, start, w.end[d]) - first;
-    const u64 at = start + (DILATED ? first * w.dilation[d] : first) - w.begin[d];
-    const bool counts_padding = DILATED && w.padded[d] != 0;
-    return Covered{at, count, counts_padding ? elements_before<DILATED>(w, d, start, w.padded[d]) : count};
+    const u64 start = index * w.stride[d], first = elements_before(w, d, start, w.begin[d]);
+    const u64 count = elements_before(w, d, start, w.end[d]) - first;
+    const u64 at = start + first * w.dilation[d] - w.begin[d];
+    return Covered{at, count, w.padded[d] != 0 ? elements_before(w, d, start, w.padded[d]) : count};
 }
 
 } // namespace isobit

@@ -267,7 +267,7 @@ pub(super) fn planes(draw: &mut Draw) -> Vec<usize> {
 /// Gives some cases with small planes channels enough for kernels that compute several at once. The
 /// first cases, which digests are kept of, are older.
 fn several_channels(shape: &mut [usize], index: u64) {
-    if index >= 8 && index % 3 == 0 && shape[2..].iter().product::<usize>() <= 1024 {
+    if index >= 8 && index.is_multiple_of(3) && shape[2..].iter().product::<usize>() <= 1024 {
         shape[1] *= 4;
     }
 }

@@ -165,8 +165,8 @@ ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op
     }
 }
 
-// Accumulates `V` lanes of a segment whose sequence has two dimensions, of which the inner one is of
-// whole vectors: images of one channel in every element of a batch, for example.
+// Accumulates `V` lanes of a segment whose sequence has two dimensions, of which the inner one is
+// of whole vectors: images of one channel in every element of a batch, for example.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_runs(typename Op::Lane (&acc)[V], const typename Op::In *src, const Reduction &r,
                                const Rows<Op> &rows, const Segment &s, u32 lane) {

@@ -90,8 +90,8 @@ pub use op::{
     Conv2d, ConvTranspose1d, ConvTranspose2d, Coordinates, Copy2d, Dropout, Elu, Family, Flip, GatherNd, GgmlDType,
     GridPadding, GridSample, Indexing, Interpolation, LeakyRelu, LpPool, Matmul, MatmulInteger, NearestMode, Op, Pack,
     PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, PoolBackward, Powf, Predicate, QActivations, QMatmul,
-    RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, ResizeAxis, Roll, RopeForm, Scan, ScanOp, ScatterNd,
-    ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d,
+    RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, ResizeAxis, Roll, RopeForm, ScaledMatmul, Scan, ScanOp,
+    ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d,
     UpsampleNearest2d,
 };
 pub use packed::{MatmulSide, PackedMatrix, PackedSrc};

@@ -68,7 +68,24 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
+    // Products of integers have the same bits with any.
+    let numerics = match op.numerics() {
+        _ if dst.dtype().is_int() => Numerics::Portable,
+        numerics => numerics.unwrap_or_else(|| dst.device().default_numerics()),
+    };
     let (lhs, rhs) = (stored(srcs, 0), stored(srcs, 1));
+    let scales = match op {
+        Op::ScaledMatmul(_) => Some(Scales::of(srcs, dst_layout)?),
+        _ => None,
+    };
+    let copies = match &scales {
+        Some(scales) if numerics == Numerics::Vendor && scales.are_of_vendor(dst_layout) => {
+            [scaled::along_k(lhs, 0)?, scaled::along_k(rhs, 1)?]
+        }
+        _ => [None, None],
+    };
+    let lhs = copies[0].as_ref().map_or(lhs, |(storage, layout)| (storage, layout));
+    let rhs = copies[1].as_ref().map_or(rhs, |(storage, layout)| (storage, layout));
     let [lhs_layout, rhs_layout] = Matmul::broadcast(lhs.1, rhs.1)?;
     let (lhs, rhs) = ((lhs.0, &lhs_layout), (rhs.0, &rhs_layout));
     let dtype = dst.dtype();
@@ -81,10 +98,6 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         ptr: storage.ptr().at(storage.dtype(), layout.start_offset()),
         row: layout.stride()[rank - 2],
         col: layout.stride()[rank - 1],
-    };
-    let scales = match op {
-        Op::ScaledMatmul(_) => Some(Scales::of(srcs, dst_layout)?),
-        _ => None,
     };
     let mut batch = Batch::new();
     for (d, &size) in dst_layout.dims()[..rank - 2].iter().enumerate() {
@@ -108,11 +121,6 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             _ => None,
         },
         scales: scales.map(|scales| scales.sides),
-    };
-    // Products of integers have the same bits with any.
-    let numerics = match op.numerics() {
-        _ if dtype.is_int() => Numerics::Portable,
-        numerics => numerics.unwrap_or_else(|| device.default_numerics()),
     };
     // SAFETY: the layouts were validated against their buffers. The destination is borrowed
     // mutably, so it is not one of the inputs, and its layout names no element twice.
@@ -236,25 +244,35 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
     /// Every element must be allocated, and `c` must overlap neither itself nor its inputs.
     unsafe fn vendor(&self, op: &Op) -> Result<bool> {
-        if self.scales.is_some() {
-            return Ok(self
-                .device
-                .vendor_took(op, Vendor::Declined("no library is asked for products with scales".into())));
-        }
         let mut outer = self.batch.clone();
-        let longest = (0..outer.len()).max_by_key(|&d| outer[d].size);
+        // A call with scales has one matrix.
+        let longest = (0..outer.len()).max_by_key(|&d| outer[d].size).filter(|_| self.scales.is_none());
         let inner = longest.map_or(Dim { size: 1, stride: [0; 5] }, |d| outer.remove(d));
         let mut took = true;
-        split(&outer, 1, [0; 5], &mut |_, [a, b, c, ..]| {
+        split(&outer, 1, [0; 5], &mut |_, [a, b, c, of_a, of_b]| {
             let matrix = |o: Operand, dtype, offset, batch_stride| Matrix {
                 ptr: o.ptr.at(dtype, offset),
                 row_stride: o.row,
                 col_stride: o.col,
                 batch_stride,
             };
-            let factors = if self.zeros.is_some() { DType::I8 } else { self.dtype };
+            let scaled =
+                self.scales.map(|scales| scaled::of_vendor(scales, [of_a, of_b], [self.m, self.n], self.dtype));
+            let scaled = match scaled.transpose() {
+                Ok(scaled) => scaled,
+                Err(why) => {
+                    took = took && self.device.vendor_took(op, Vendor::Declined(why.into()));
+                    return Ok(());
+                }
+            };
+            let factors = match &scaled {
+                Some(scaled) => scaled.dtypes[0],
+                None if self.zeros.is_some() => DType::I8,
+                None => self.dtype,
+            };
             let gemm = Gemm {
                 dtype: factors,
+                scaled,
                 batch: inner.size,
                 m: self.m,
                 n: self.n,

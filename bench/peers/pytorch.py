@@ -103,6 +103,16 @@ def multiplied_bytes(dtype):
         yield "matmul_integer", f"{m}x{n}x{k}^T", lambda a=a, b=b: torch._int_mm(a, b)
 
 
+def scaled(dtype):
+    """Products of f8 with scales into bf16, with the library's accurate sums. The right operand has a row per column."""
+    for m, n, k in [(4096, 4096, 4096), (8192, 8192, 8192), (64, 4096, 4096), (16, 4096, 4096)]:
+        a, b = rand(m, k, dtype=dtype), rand(n, k, dtype=dtype).t()
+        one, of_rows, of_columns = (torch.ones(shape, device="cuda") for shape in [(), (m, 1), (1, n)])
+        for form, of_a, of_b in [("tensor", one, one), ("rows", of_rows, of_columns)]:
+            call = lambda a=a, b=b, of_a=of_a, of_b=of_b: torch._scaled_mm(a, b, of_a, of_b, out_dtype=torch.bfloat16)
+            yield f"scaled_matmul_{form}_vendor", f"{m}x{n}x{k}^T", call
+
+
 def laid_out(dtype):
     x, row = rand(8192, 8192, dtype=dtype), rand(1, 8192, dtype=dtype)
     yield "add_broadcast_row", "8192x8192", lambda: x + row
@@ -359,7 +369,7 @@ def main():
     )  # fmt: skip
     families = [(name, dtype, family) for name, dtype in DTYPES.items() for family in of_floats]
     families += [(name, dtype, integers) for name, dtype in INTEGERS.items()]
-    families += [("i8", torch.int8, multiplied_bytes)]
+    families += [("i8", torch.int8, multiplied_bytes), ("f8e4m3", torch.float8_e4m3fn, scaled)]
     for name, dtype, family in families:
         for op, work, call in family(dtype):
             if any(part in op for part in wanted):

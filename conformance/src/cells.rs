@@ -246,9 +246,10 @@ mod tests {
         // comparisons; 1 and 2 tests; 4 float functions with a parameter. 3 conditions, 196 casts,
         // 4 moves and affine. Without the dtypes that are not combined: 10 and 5 reductions, 2 of
         // them with 4 dtypes more, matmul three times, but of f64 twice and of 3 integers
-        // once, 4 forms of it of 4 pairs of bytes, 4 fused additions. Then clamp.
+        // once, 4 forms of it of 4 pairs of bytes, with scales twice of 4 pairs of f8 into 3
+        // floats, 4 fused additions. Then clamp.
         let functions = (10 + 10 + 9 + 1) * 14 + (31 + 3 + 2 + 4) * 6 + (1 + 5) * 8 + 10 * 11 + 2 * 4 + 5 * 5;
-        let elementwise = functions + 3 * 14 + 196 + 4 * 14 + 3 * 5 - 1 + 3 + 4 * 4;
+        let elementwise = functions + 3 * 14 + 196 + 4 * 14 + 3 * 5 - 1 + 3 + 4 * 4 + 2 * 4 * 3;
         let others = Cell::all().iter().filter(|c| c.operation.op().family() > isobit_hal::Family::Matmul).count();
         assert_eq!(n, elementwise + 14 + 4 * 5 + others);
     }

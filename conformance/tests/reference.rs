@@ -28,6 +28,7 @@ fn the_cpu_agrees_with_the_golden_vectors() {
     for (op, count) in [("matmul_integer", 4), ("matmul_integer_zeros", 4), ("pack_i4", 7), ("unpack_f4e2m1", 7)] {
         assert_eq!(cells(op), count, "{op}");
     }
+    assert_eq!(cells("scaled_matmul"), 12);
     for layout in ["contiguous", "transposed", "broadcast", "narrowed", "stepped"] {
         assert!(rows.iter().any(|r| r.layouts.iter().any(|l| l == layout)), "no vector is {layout}");
     }

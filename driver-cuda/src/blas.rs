@@ -101,6 +101,18 @@ impl Blas {
     /// # Safety
     /// See `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        if let Some(scaled) = &problem.scaled {
+            return match BlasGemm::of(problem) {
+                Err(why) => Ok(Vendor::Declined(format!("cuBLASLt {why}"))),
+                Ok(call) => {
+                    self.context.bind()?;
+                    let State { handle, stream, plans } = &mut *self.state.lock();
+                    let scalars = one_and_zero(scaled.dtypes[2].compute());
+                    // SAFETY: the lock is held; the caller promises valid operands.
+                    unsafe { blas_lt::gemm(handle.cast(), stream.cast(), plans, &call, scalars, scratch) }
+                }
+            };
+        }
         let (data, of_c, compute) = match problem.dtype {
             DType::F16 => (DataType::CUDA_R_16F, DataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),
             DType::BF16 => (DataType::CUDA_R_16BF, DataType::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),

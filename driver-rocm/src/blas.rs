@@ -95,6 +95,9 @@ impl Blas {
     /// # Safety
     /// See `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        if problem.scaled.is_some() {
+            return Ok(Vendor::Declined("rocBLAS has no products with scales".into()));
+        }
         let (data, of_c, compute) = match problem.dtype {
             DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f16_r, rocblas_datatype_f32_r),
             DType::BF16 => (rocblas_datatype_bf16_r, rocblas_datatype_bf16_r, rocblas_datatype_f32_r),

@@ -3,6 +3,8 @@
 
 #[path = "../../kernels-common/tests/driver/byte_products.rs"]
 mod byte_products;
+#[path = "../../kernels-common/tests/driver/scaled_products.rs"]
+mod scaled_products;
 mod simulated;
 #[path = "../../kernels-common/tests/driver/vendor.rs"]
 mod vendor;

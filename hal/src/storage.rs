@@ -8,7 +8,7 @@ use crate::{
     ErrorKind, Flip, Func, GatherNd, GgmlDType, GridSample, GroupNorm, Indexing, KernelArg, LaunchConfig, LayerNorm,
     Layout, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad,
     PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce, ReduceOp, Repeat, Resize, Result,
-    Roll, RopeForm, Scalar, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack,
+    Roll, RopeForm, Scalar, ScaledMatmul, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack,
     UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
@@ -890,6 +890,37 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         let mut inputs = vec![(self, layout), (rhs, rhs_layout)];
         inputs.extend(zeros.into_iter().flatten());
         Self::apply(&Op::MatmulInteger(op), &inputs)
+    }
+
+    /// Multiplies matrices of f8 with scales into f16, bf16 or f32; see [`ScaledMatmul`]. `scales`
+    /// are those of both operands. Dtypes: f8e4m3, f8e5m2, each operand its own; scales are f32.
+    /// [Class](crate::Class): defined with portable numerics, vendor with vendor numerics.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, F8E5M2, Layout};
+    /// # use isobit_hal::ScaledMatmul;
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, -2.0].map(F8E5M2::from_f32))?;
+    /// let scale = CpuDevice.storage_from_slice(&[0.25f32])?;
+    /// let (row, column) = (Layout::contiguous((1, 2)), Layout::contiguous((2, 1)));
+    /// let scales = [(&scale, &Layout::contiguous(1)); 2];
+    /// let y = x.scaled_matmul(&row, &x, &column, scales, DType::F32, ScaledMatmul::default())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [13.0 / 16.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors).
+    fn scaled_matmul(
+        &self,
+        layout: &Layout,
+        rhs: &Self,
+        rhs_layout: &Layout,
+        scales: [(&Self, &Layout); 2],
+        dtype: DType,
+        op: ScaledMatmul,
+    ) -> Result<Self> {
+        let inputs = [(self, layout), (rhs, rhs_layout), scales[0], scales[1]];
+        allocate_as(&Op::ScaledMatmul(op), &inputs, dtype)
     }
 
     /// Limits every element to `min..=max`; see [`Clamp`]. Dtypes: all. [Class](crate::Class):
@@ -2376,7 +2407,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The [common errors](Self#common-errors); `ShapeMismatch` if the rows have another size than
     /// so many elements need.
     fn unpack(&self, layout: &Layout, packed: PackedDType, elements: usize, dtype: DType) -> Result<Self> {
-        allocate_as(self, layout, &Op::Unpack(Unpack::new(packed, elements)), dtype)
+        allocate_as(&Op::Unpack(Unpack::new(packed, elements)), &[(self, layout)], dtype)
     }
 
     /// Quantizes each row to blocks of a GGML format and returns the blocks as u8. Dtypes: f32,
@@ -2407,7 +2438,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The [common errors](Self#common-errors); `InvalidArgument` if the row length is not a
     /// multiple of the block size.
     fn dequantize(&self, layout: &Layout, format: GgmlDType, dtype: DType) -> Result<Self> {
-        allocate_as(self, layout, &Op::Dequantize(format), dtype)
+        allocate_as(&Op::Dequantize(format), &[(self, layout)], dtype)
     }
 
     /// Multiplies activations, which are `self`, by the transpose of a quantized matrix; see
@@ -2457,6 +2488,7 @@ fn allocating_form(op: &Op) -> &'static str {
         Op::Cast(_) => "to_dtype or to_dtype_with, which names the dtype, or apply_into",
         Op::Unpack(_) => "unpack, which names the dtype, or apply_into",
         Op::Dequantize(_) => "dequantize, which names the dtype, or apply_into",
+        Op::ScaledMatmul(_) => "scaled_matmul, which names the dtype, or apply_into",
         _ => "apply_into",
     }
 }
@@ -2477,10 +2509,12 @@ fn allocate<S: BackendStorage>(
     Ok(dst)
 }
 
-/// Runs an operation of one input whose dtype the inputs do not determine.
-fn allocate_as<S: BackendStorage>(src: &S, layout: &Layout, op: &Op, dtype: DType) -> Result<S> {
-    let shape = op.result_shape(&[layout.shape()]).map_err(|e| e.with_op(op))?.unwrap_or_default();
-    allocate(src, &Layout::contiguous(shape), dtype, |dst, dl| S::apply_into(op, &[Src::Storage(src, layout)], dst, dl))
+/// Runs an operation whose dtype the inputs do not determine.
+fn allocate_as<S: BackendStorage>(op: &Op, inputs: &[(&S, &Layout)], dtype: DType) -> Result<S> {
+    let shapes: SmallVec<[&Shape; 4]> = inputs.iter().map(|(_, l)| l.shape()).collect();
+    let shape = op.result_shape(&shapes).map_err(|e| e.with_op(op))?.unwrap_or_default();
+    let srcs: SmallVec<[Src<'_, S>; 4]> = inputs.iter().map(|&input| input.into()).collect();
+    allocate(inputs[0].0, &Layout::contiguous(shape), dtype, |dst, dl| S::apply_into(op, &srcs, dst, dl))
 }
 
 /// Returns the values and the positions of one sort. An operation has one destination, so this

@@ -57,9 +57,9 @@ pub use manifest::{Instance, Module};
 pub use memory::caching_allocator::POOL_VARIABLE;
 pub use memory::peer_access::PeerAccess;
 pub use runtime::{
-    CompilerRuntime, Conv, DevicePtr, Distribution, EventRuntime, FusedAttention, Gemm, GpuRuntime, GraphRuntime,
-    Matrix, MemoryRuntime, ModuleRuntime, PeerRuntime, PinnedRuntime, Random, RangeLibrary, RawGraph, RawGraphExec,
-    Scratch, StreamRuntime, Tensor4, Vendor, VendorRuntime,
+    CompilerRuntime, Conv, DevicePtr, Distribution, EventRuntime, FusedAttention, Gemm, GemmScale, GpuRuntime,
+    GraphRuntime, Matrix, MemoryRuntime, ModuleRuntime, PeerRuntime, PinnedRuntime, Random, RangeLibrary, RawGraph,
+    RawGraphExec, ScaledGemm, Scratch, StreamRuntime, Tensor4, Vendor, VendorRuntime,
 };
 pub use storage::GpuStorage;
 pub use stream::{CurrentStream, GpuStream};

@@ -1,11 +1,12 @@
 //! Matrix products: the vendor's library, and with its time as their floor the portable kernel,
 //! block products, those whose right operand was packed before, and those of wide elements; of
-//! integers, of which the library takes signed bytes alone.
+//! integers, of which the library takes signed bytes alone; of f8 with scales.
 
 use super::Rows;
 use crate::row::Row;
 use isobit_hal::{
-    BackendStorage, DType, Layout, Matmul, MatmulInteger, MatmulSide, Numerics, Op, PackedMatrix, Result, Src,
+    BackendStorage, DType, Layout, Matmul, MatmulInteger, MatmulSide, Numerics, Op, PackedMatrix, Result, ScaledMatmul,
+    Src,
 };
 use isobit_kernels::GpuRuntime;
 
@@ -36,7 +37,8 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     for dtype in [DType::I8, DType::U8] {
         of_integers(rows, &Op::MatmulInteger(MatmulInteger::new()), dtype)?;
     }
-    of_integers(rows, &Op::MatmulInteger(MatmulInteger::new().with_zero_points(true, true)), DType::U8)
+    of_integers(rows, &Op::MatmulInteger(MatmulInteger::new().with_zero_points(true, true)), DType::U8)?;
+    scaled(rows)
 }
 
 fn both<R: GpuRuntime>(
@@ -110,6 +112,46 @@ fn of_integers<R: GpuRuntime>(rows: &mut Rows<'_, R>, op: &Op, dtype: DType) -> 
         let of_batch = if batch == 1 { String::new() } else { format!("{batch}x") };
         let work = format!("{of_batch}{m}x{n}x{k}{}", if transposed { "^T" } else { "" });
         rows.push(Row { flops: Some(2.0 * (batch * m * n * k) as f64), ..Row::new(op.name(), dtype, &work, us) });
+    }
+    Ok(())
+}
+
+/// Products of f8 into bf16, with weights that have a row per output, and scales by tensor, by rows
+/// and columns, and by 128 of a row with squares of 128.
+fn scaled<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
+    let (f8, bench) = (DType::F8E4M3, rows.bench);
+    if !rows.wants("scaled_matmul", f8) {
+        return Ok(());
+    }
+    for [m, n, k] in [[4096, 4096, 4096], [8192, 8192, 8192], [64, 4096, 4096], [16, 4096, 4096], [1, 4096, 4096]] {
+        let (lhs, rhs) = (Layout::contiguous([m, k]), Layout::contiguous([n, k]).transpose(0, 1)?);
+        let (a, b) = (bench.random(m * k, f8)?, bench.random(n * k, f8)?);
+        let out = Layout::contiguous([m, n]);
+        let mut c = bench.output(m * n, DType::BF16)?;
+        let of_k = k / ScaledMatmul::BLOCK;
+        let forms = [
+            ("tensor", [[1, 1], [1, 1]]),
+            ("rows", [[m, 1], [1, n]]),
+            ("blocks", [[m, of_k], [of_k, n / ScaledMatmul::BLOCK]]),
+        ];
+        for (form, dims) in forms {
+            let layouts = dims.map(Layout::contiguous);
+            let scales = [
+                bench.random(layouts[0].elem_count(), DType::F32)?,
+                bench.random(layouts[1].elem_count(), DType::F32)?,
+            ];
+            let mut vendor = None;
+            for (suffix, numerics) in [("_vendor", Numerics::Vendor), ("", Numerics::Portable)] {
+                let op = Op::ScaledMatmul(ScaledMatmul::with_numerics(numerics));
+                let operands = [(&a, &lhs), (&b, &rhs), (&scales[0], &layouts[0]), (&scales[1], &layouts[1])];
+                let inputs = operands.map(|(storage, layout)| Src::Storage(storage, layout));
+                let us = bench.time(|| BackendStorage::apply_into(&op, &inputs, &mut c, &out))?;
+                let name = format!("scaled_matmul_{form}{suffix}");
+                let row = Row::new(&name, f8, &format!("{m}x{n}x{k}^T"), us).with_floor(vendor);
+                rows.push(Row { flops: Some(2.0 * (m * n * k) as f64), ..row });
+                vendor = vendor.or(Some(us));
+            }
+        }
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
-"""Golden vectors of products of integers, of bytes with zero points, and of batches that broadcast,
-from NumPy: matmul of int64, cut to the dtype. Floats are whole numbers so small that every order
-adds exactly."""
+"""Golden vectors of products of integers, of bytes with zero points, of f8 with scales, and of batches
+that broadcast, from NumPy: matmul of int64, cut to the dtype. Floats are whole numbers so small that
+every order adds exactly; those of f8 are also any numbers, multiplied in float64."""
 
 import hashlib
+import itertools
 import math
 
 import ml_dtypes
@@ -78,6 +79,57 @@ def make(golden):
             for of_b in ["u8", "i8"]:
                 for lhs, rhs in SHAPES:
                     bytes_of(golden, bits, (of_a, lhs), (of_b, rhs))
+        for of_a, of_b in itertools.product(F8, F8):
+            for at, to in enumerate(["f16", "bf16", "f32"]):
+                for i, shapes in enumerate(SCALED):
+                    scaled(golden, bits, of_a, of_b, to, shapes, shapes[0][-1] < 100 and i % 2 == at % 2)
+
+
+F8 = {"f8e4m3": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2}
+F32_UNIT, ULP = 2.0**-24, {"f16": (2.0**-10, 2.0**-24), "bf16": (2.0**-7, 2.0**-133), "f32": (2.0**-23, 2.0**-149)}
+
+# The shapes of lhs, rhs and their scales: of tensors, rows and columns, blocks of k, squares, a mixture.
+SCALED = [
+    ([3, 5], [5, 4], [1], []),
+    ([6, 16], [16, 7], [6, 1], [1, 7]),
+    ([3, 130], [130, 4], [3, 2], [2, 4]),
+    ([129, 9], [9, 2], [2, 1], [1, 1]),
+    ([2, 1, 5], [2, 5, 130], [2, 1, 1], [1, 2]),
+    ([2, 0], [0, 3], [2, 1], [1, 1]),
+]
+
+
+def over(scales, shape):
+    """The scale of each element of an operand."""
+    s = np.reshape(scales, (1, 1)) if np.ndim(scales) < 2 else scales
+    for axis in (-2, -1):
+        size, own = shape[axis], s.shape[axis]
+        at = np.arange(size) // (1 if own == size else 128 if own > 1 else max(size, 1))
+        s = np.take(s, at, axis)
+    return s.astype(np.float64)
+
+
+def scaled(golden, bits, of_a, of_b, to, shapes, exact):
+    """The sum of whole numbers by powers of two, which every order adds exactly, or of any."""
+
+    def operand(shape, dtype):
+        if exact:
+            return ((bits.array(shape, "u8") % 5).astype(np.int64) - 2).astype(F8[dtype])
+        # Without the exponents of infinities and NaNs.
+        return (bits.array(shape, "u8") & 0xBF).view(F8[dtype])
+
+    def scales(shape):
+        drawn = bits.array(shape, "u8").astype(np.float64)
+        return (2.0 ** (drawn % 3 - 1) if exact else (drawn + 1) / 97 * 2.0**-4).astype(np.float32)
+
+    a, b, of_rows, of_columns = operand(shapes[0], of_a), operand(shapes[1], of_b), *map(scales, shapes[2:])
+    x, y = (m.astype(np.float64) * over(s, m.shape) for m, s in ((a, of_rows), (b, of_columns)))
+    exactly, magnitudes, k = np.matmul(x, y), np.matmul(np.abs(x), np.abs(y)), a.shape[-1]
+    unit, least = ULP[to]
+    bound = (k + 4) * F32_UNIT / (1 - (k + 4) * F32_UNIT) * magnitudes + unit * np.abs(exactly) + least
+    tol = "bits" if exact else {"abs": np.ascontiguousarray(bound).tobytes()}
+    inputs = [plain(a, of_a), transposed(b, of_b), plain(of_rows, "f32"), plain(of_columns, "f32")]
+    golden.case("scaled_matmul", inputs, result(exactly.astype(DTYPES[to]), to), tol)
 
 
 def bytes_of(golden, bits, a, b):

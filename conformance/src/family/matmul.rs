@@ -1,5 +1,5 @@
 //! Matrix products: sizes around the tiles, inner sizes around the segments of 256, batches and
-//! broadcast batches, and zero points of each shape.
+//! broadcast batches, zero points of each shape, and scales of each granularity.
 //!
 //! The shape of a case contains the batch dimensions, `m`, `k` and `n`. An operand that repeats
 //! along a batch dimension is passed with that dimension or, with an odd last dimension, with one
@@ -11,7 +11,7 @@ use crate::cells::Cell;
 use crate::compare::{Comparison, Product, compare_product};
 use crate::generate::{Draw, Drawn, Fixed, Plan, layout, values};
 use crate::schema::Class;
-use isobit_hal::{DType, Layout, Numerics, Op};
+use isobit_hal::{DType, Layout, Numerics, Op, ScaledMatmul};
 use proptest::sample::select;
 
 const OUTER: &[usize] = &[1, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 257];
@@ -29,22 +29,36 @@ impl Family for MatmulFamily {
         rank - 3
     }
 
-    /// Bytes of either sign in each operand.
+    /// Bytes of either sign in each operand, or f8 of either format.
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        let Op::MatmulInteger(p) = op else { return DType::ALL.iter().map(|&dtype| vec![dtype; 3]).collect() };
-        let (bytes, mut all) = ([DType::U8, DType::I8], Vec::new());
-        for operands in bytes.into_iter().flat_map(|lhs| bytes.map(|rhs| [lhs, rhs])) {
-            let zeros = p.zero_points().map(|side| operands[side]);
-            all.push(operands.into_iter().chain(zeros).chain([DType::I32]).collect());
+        let pairs = |dtypes: [DType; 2]| dtypes.into_iter().flat_map(move |lhs| dtypes.map(|rhs| [lhs, rhs]));
+        match op {
+            Op::MatmulInteger(p) => pairs([DType::U8, DType::I8])
+                .map(|operands| {
+                    let zeros = p.zero_points().map(|side| operands[side]);
+                    operands.into_iter().chain(zeros).chain([DType::I32]).collect()
+                })
+                .collect(),
+            Op::ScaledMatmul(_) => pairs([DType::F8E4M3, DType::F8E5M2])
+                .flat_map(|[lhs, rhs]| {
+                    let results = [DType::F16, DType::BF16, DType::F32];
+                    results.map(|dst| vec![lhs, rhs, DType::F32, DType::F32, dst])
+                })
+                .collect(),
+            _ => DType::ALL.iter().map(|&dtype| vec![dtype; 3]).collect(),
         }
-        all
     }
 
     fn distinctive(&self, op: &Op) -> &'static [usize] {
-        if matches!(op, Op::MatmulInteger(_)) { &[0, 1] } else { &[0] }
+        match op {
+            Op::MatmulInteger(_) => &[0, 1],
+            Op::ScaledMatmul(_) => &[0, 1, 4],
+            _ => &[0],
+        }
     }
 
-    /// The size of k decides whether there is a zero point for each line.
+    /// The size of k decides whether there is a zero point for each line, and with m and n for what
+    /// there is a scale.
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
         let [batch @ .., m, k, n] = shape else { unreachable!("three numbers at least make a case") };
         match (op, input) {
@@ -58,6 +72,7 @@ impl Family for MatmulFamily {
                     _ => vec![[*m, *n][side]],
                 }
             }
+            (Op::ScaledMatmul(_), _) => scale_dims(batch, [*m, *n][input - 2], *k, input == 2),
             _ => unreachable!("a product has two inputs"),
         }
     }
@@ -111,10 +126,11 @@ impl Family for MatmulFamily {
         Some(Fixed::new(shape, &[exponents; 2]))
     }
 
-    fn values(&self, draw: &mut Draw, cell: &Cell, _op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
+    fn values(&self, draw: &mut Draw, cell: &Cell, _op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
         let dist = match cell.class() {
             // Sums wrap, so no value decides a result.
             Class::Exact => return None,
+            Class::Vendor if input >= 2 => Dist::Exponents { low: -4, high: 3 },
             Class::Vendor => values::bounded(draw),
             _ => values::accumulated(draw),
         };
@@ -124,9 +140,59 @@ impl Family for MatmulFamily {
     fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {
         let [batch @ .., m, k] = &call.input_dims[0][..] else { unreachable!("a product is of matrices") };
         let n = call.input_dims[1][call.input_dims[1].len() - 1];
-        let [lhs, rhs] = call.inputs.try_into().expect("a product has two inputs");
+        let mut inputs = call.inputs;
+        let scales = inputs.split_off(2);
+        let [mut lhs, mut rhs] = inputs.try_into().expect("a product has two operands");
+        let is_scaled = if let [of_lhs, of_rhs] = &scales[..] {
+            scale(&mut lhs, [*m, *k], of_lhs, &call.input_dims[2], batch);
+            scale(&mut rhs, [*k, n], of_rhs, &call.input_dims[3], batch);
+            true
+        } else {
+            false
+        };
         let product = Product { batch: batch.iter().product(), m: *m, k: *k, n, lhs, rhs };
-        compare_product(&product, call.dtype, call.got)
+        let bits = is_scaled.then_some(F8_BITS);
+        compare_product(&product, call.dtype, bits, call.got)
+    }
+}
+
+/// The significant bits with which units of matrices add products of f8: of Hopper's, which keep 13
+/// bits below the largest of those that they add at once.
+const F8_BITS: i32 = 13;
+
+/// The dimensions of an operand's scales: one for all, lines, blocks of k and of lines, or squares;
+/// with odd k over the batch.
+fn scale_dims(batch: &[usize], lines: usize, k: usize, is_lhs: bool) -> Vec<usize> {
+    let blocks = |size: usize| size.div_ceil(ScaledMatmul::BLOCK);
+    let [along_lines, along_k] = match (lines + k) % 6 {
+        0 => return vec![1],
+        1 => [lines, 1],
+        2 => [lines, blocks(k)],
+        3 => [blocks(lines), blocks(k)],
+        4 => [1, blocks(k)],
+        _ => [blocks(lines), 1],
+    };
+    let outer = if k % 2 == 1 { batch } else { &[] };
+    let matrix = if is_lhs { [along_lines, along_k] } else { [along_k, along_lines] };
+    [outer, &matrix].concat()
+}
+
+/// Multiplies an operand's values, matrices of these dimensions over a batch, by its scales.
+fn scale(values: &mut [f64], [rows, columns]: [usize; 2], scales: &[f64], dims: &[usize], batch: &[usize]) {
+    let ([outer @ .., of_rows, of_columns], false) = (dims, scales.len() == 1) else {
+        let of_all = scales.first().copied().unwrap_or(1.0);
+        return values.iter_mut().for_each(|x| *x *= of_all);
+    };
+    assert!(outer.is_empty() || outer == batch, "the scales of a case are of one matrix or of the batch");
+    let place = |at: usize, size: usize, scales: usize| match scales {
+        1 => 0,
+        _ if scales == size => at,
+        _ => at / ScaledMatmul::BLOCK,
+    };
+    for (i, x) in values.iter_mut().enumerate() {
+        let (row, column) = (place(i / columns % rows, rows, *of_rows), place(i % columns, columns, *of_columns));
+        let matrix = if outer.is_empty() { 0 } else { i / (rows * columns) };
+        *x *= scales[(matrix * of_rows + row) * of_columns + column];
     }
 }
 

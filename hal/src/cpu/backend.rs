@@ -4,7 +4,7 @@
 use super::{
     CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compact, compare, conv, copy, fill,
     grid_sample, index_map, indexing, matmul, matmul_integer, norm, packed, pool_backward, pooling, quantized, random,
-    reduce, resize, rope, scan, select, sort, triangle, unary, upsample,
+    reduce, resize, rope, scaled_matmul, scan, select, sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -68,6 +68,7 @@ impl BackendStorage for CpuStorage {
             Op::Scan(op) => scan::scan(*op, stored(0), dst, dl),
             Op::Matmul(op) => matmul::matmul(*op, stored(0), stored(1), dst, dl),
             Op::MatmulInteger(op) => matmul_integer::matmul_integer(*op, stored, dst, dl),
+            Op::ScaledMatmul(_) => scaled_matmul::scaled_matmul(stored, dst, dl),
             Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
             Op::LayerNorm(p) => {

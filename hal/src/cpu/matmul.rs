@@ -48,7 +48,7 @@ impl<T: Element<Compute: Tiled>> Operand<T> {
 }
 
 /// Returns the offset of one matrix of the batch.
-fn batch_offset(layout: &Layout, batch: usize) -> usize {
+pub(super) fn batch_offset(layout: &Layout, batch: usize) -> usize {
     let outer = layout.dims().len() - 2;
     let mut offset = 0;
     for_runs(&layout.dims()[..outer], &layout.stride()[..outer], batch..batch + 1, |o, _| offset = o);

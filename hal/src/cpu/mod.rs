@@ -42,6 +42,7 @@ mod random;
 mod reduce;
 mod resize;
 mod rope;
+mod scaled_matmul;
 mod scan;
 mod select;
 mod sort;

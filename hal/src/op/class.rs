@@ -71,6 +71,7 @@ impl Op {
         matches!(
             self,
             Op::Matmul(_)
+                | Op::ScaledMatmul(_)
                 | Op::Conv1d(_)
                 | Op::Conv2d(_)
                 | Op::ConvTranspose1d(_)
@@ -208,6 +209,7 @@ impl Op {
             | Op::LocalResponseNorm(_)
             | Op::Rope(_)
             | Op::ScaledDotProductAttention(_)
+            | Op::ScaledMatmul(_)
             | Op::Conv1d(_)
             | Op::Conv2d(_)
             | Op::ConvTranspose1d(_)

@@ -129,6 +129,13 @@ fn batch_norm(p: &BatchNorm, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(p.inputs() + 1, what, holds)
 }
 
+fn scaled_matmul(ds: &[DType]) -> DtypeRule {
+    let is_f8 = |d: DType| matches!(d, DType::F8E4M3 | DType::F8E5M2);
+    let holds = matches!(ds, [lhs, rhs, DType::F32, DType::F32, dst]
+        if is_f8(*lhs) && is_f8(*rhs) && is_activation(*dst));
+    DtypeRule::new(5, "operands of f8e4m3 or f8e5m2, scales of f32, and an f16, bf16 or f32 destination", holds)
+}
+
 fn positions(ds: &[DType]) -> DtypeRule {
     DtypeRule::new(2, "a destination of u32 or i64", matches!(ds.last(), Some(DType::U32 | DType::I64)))
 }
@@ -181,6 +188,7 @@ impl Op {
             Op::AddActivation(_) | Op::RmsNorm { .. } => combined_floats(3, ds),
             Op::Matmul(_) => product(ds),
             Op::MatmulInteger(p) => matmul_integer(p, ds),
+            Op::ScaledMatmul(_) => scaled_matmul(ds),
             Op::LayerNorm(p) => combined_floats(p.inputs() + 1, ds),
             Op::LayerNormStats { .. } => {
                 let holds = matches!(ds, [src, dst] if combined_floats(1, &[*src]).holds && *dst == src.compute());

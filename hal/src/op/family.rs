@@ -9,8 +9,8 @@ use super::{
     CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType,
     GridSample, GroupNorm, Indexing, Interpolation, LayerNorm, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, Op,
     Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul, RandNormal,
-    RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, Scan, ScanOp, ScatterNd, ScatterOp, ScatterReduce,
-    Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, ScaledMatmul, Scan, ScanOp, ScatterNd, ScatterOp,
+    ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -137,7 +137,8 @@ impl Family {
             Family::Matmul => {
                 let zeros = [(false, false), (true, false), (false, true), (true, true)];
                 let of_bytes = zeros.map(|(l, r)| Op::MatmulInteger(MatmulInteger::new().with_zero_points(l, r)));
-                std::iter::once(Op::Matmul(Matmul::default())).chain(of_bytes).collect()
+                let scaled = Op::ScaledMatmul(ScaledMatmul::default());
+                std::iter::once(Op::Matmul(Matmul::default())).chain(of_bytes).chain([scaled]).collect()
             }
             Family::Triangle => vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))],
             Family::Scan => ScanOp::ALL.iter().map(|&op| Op::Scan(Scan::new(op, 0))).collect(),
@@ -277,7 +278,7 @@ impl Op {
             Op::WhereCond => Family::Select,
             Op::AddActivation(_) => Family::BiasActivation,
             Op::Reduce(_) => Family::Reduce,
-            Op::Matmul(_) | Op::MatmulInteger(_) => Family::Matmul,
+            Op::Matmul(_) | Op::MatmulInteger(_) | Op::ScaledMatmul(_) => Family::Matmul,
             Op::Triangle(_) => Family::Triangle,
             Op::Scan(_) => Family::Scan,
             Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax | Op::RmsNorm { .. } => Family::Norm,

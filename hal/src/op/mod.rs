@@ -35,7 +35,7 @@ pub use indexing::{GatherNd, Indexing, ScatterNd, ScatterReduce};
 pub use norm::{BatchNorm, GroupNorm, LayerNorm, LocalResponseNorm};
 pub use packed_dtype::{Pack, PackedDType, Unpack};
 pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
-pub use product::MatmulInteger;
+pub use product::{MatmulInteger, ScaledMatmul};
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{Bernoulli, BernoulliProbs, Dropout, RandNormal, RandUniform};
 pub use resize::{Coordinates, NearestMode, Resize, ResizeAxis};
@@ -201,6 +201,9 @@ pub enum Op {
     /// See [`MatmulInteger`]. Dtypes: `[lhs, rhs, dst]`, with the zero points before `dst` if the
     /// parameters have them: lhs and rhs u8 or i8, each zero point that of its operand, dst i32.
     MatmulInteger(MatmulInteger),
+    /// See [`ScaledMatmul`]. Dtypes: `[lhs, rhs, scale_lhs, scale_rhs, dst]`: lhs and rhs f8e4m3 or
+    /// f8e5m2, scales f32, dst f16, bf16 or f32.
+    ScaledMatmul(ScaledMatmul),
     /// `min(max(x, min), max)`; see [`Clamp`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Clamp(Clamp),
     /// Keeps one triangle of the matrices in the last two dimensions and zeroes the rest; see
@@ -684,6 +687,7 @@ impl Op {
             Op::Reduce(r) => r.op.name(),
             Op::Matmul(_) => "matmul",
             Op::MatmulInteger(p) => p.name(),
+            Op::ScaledMatmul(_) => "scaled_matmul",
             Op::Clamp(_) => "clamp",
             Op::Triangle(t) => {
                 if t.upper {
@@ -797,6 +801,7 @@ impl Op {
     pub fn numerics(&self) -> Option<Numerics> {
         match self {
             Op::Matmul(op) => op.numerics,
+            Op::ScaledMatmul(op) => op.numerics,
             Op::Conv1d(op) => op.numerics,
             Op::Conv2d(op) => op.numerics,
             Op::ConvTranspose1d(op) => op.numerics,
@@ -813,6 +818,7 @@ impl Op {
     pub fn with_numerics(mut self, numerics: Option<Numerics>) -> Self {
         match &mut self {
             Op::Matmul(op) => op.numerics = numerics,
+            Op::ScaledMatmul(op) => op.numerics = numerics,
             Op::Conv1d(op) => op.numerics = numerics,
             Op::Conv2d(op) => op.numerics = numerics,
             Op::ConvTranspose1d(op) => op.numerics = numerics,

@@ -107,6 +107,25 @@ fn some_dtypes_are_not_combined() {
 }
 
 #[test]
+fn scaled_products_are_of_f8_into_wider_floats() {
+    use DType::*;
+    let op = Op::ScaledMatmul(ScaledMatmul::default());
+    let is_f8 = |dtype| matches!(dtype, F8E4M3 | F8E5M2);
+    for a in DType::ALL.iter().copied() {
+        for b in DType::ALL.iter().copied() {
+            assert_eq!(op.check_dtypes(&[a, b, F32, F32, BF16]).is_ok(), is_f8(a) && is_f8(b));
+            assert_eq!(
+                op.check_dtypes(&[F8E5M2, F8E4M3, a, F32, b]).is_ok(),
+                a == F32 && matches!(b, F16 | BF16 | F32)
+            );
+        }
+    }
+    let error = op.check_dtypes(&[F8E4M3, F8E4M3, F16, F32, F32]).unwrap_err();
+    assert!(error.message().contains("takes operands of f8e4m3 or f8e5m2, scales of f32"), "{error}");
+    assert_eq!(op.result_dtype(&[F8E4M3, F8E4M3, F32, F32]), None);
+}
+
+#[test]
 fn products_of_bytes_have_zero_points_of_their_operands() {
     use DType::*;
     let op = |lhs, rhs| Op::MatmulInteger(MatmulInteger::new().with_zero_points(lhs, rhs));

@@ -64,6 +64,28 @@ fn zero_points_are_one_or_one_a_line() {
 }
 
 #[test]
+fn scales_are_of_the_tensor_of_lines_or_of_blocks() {
+    let op = || Op::ScaledMatmul(ScaledMatmul::default());
+    let (a, b): (&[usize], &[usize]) = (&[2, 300, 257], &[257, 5]);
+    let (one, of_a): (&[usize], [&[usize]; 8]) =
+        (&[1], [&[], &[1], &[1, 1], &[300, 1], &[300, 3], &[3, 3], &[1, 3], &[2, 300, 1]]);
+    for scale in of_a {
+        assert_eq!(shape(op(), &[a, b, scale, one]).unwrap(), [2, 300, 5]);
+    }
+    for scale in [&[][..], &[1, 5], &[3, 5], &[3, 1], &[2, 1, 5], &[1, 1, 1]] {
+        assert_eq!(shape(op(), &[a, b, one, scale]).unwrap(), [2, 300, 5]);
+    }
+    // Without elements of k there are no blocks of them.
+    assert_eq!(shape(op(), &[&[3, 0], &[0, 5], &[3, 0], &[1, 5]]).unwrap(), [3, 5]);
+    let kind = ErrorKind::ShapeMismatch;
+    for scale in [&[300][..], &[2, 1], &[300, 257], &[3, 300, 1], &[1, 2, 300, 1], &[1, 300]] {
+        refused(op(), &[a, b, scale, one], kind, "a matrix of 1, 300 or 3 by 1 or 3");
+    }
+    refused(op(), &[a, b, one, &[5, 1]], kind, "one scale of rhs ([] or [1]), or a matrix of 1 or 3 by 1, 5 or 1");
+    refused(op(), &[a, &[5, 257], one, one], kind, "inner dimensions 257 and 5");
+}
+
+#[test]
 fn convolutions_that_have_no_result_are_refused() {
     let (x, k): (&[usize], &[usize]) = (&[2, 4, 9], &[6, 4, 3]);
     let op = |c: Conv1d| Op::Conv1d(c);

@@ -16,12 +16,42 @@ pub struct Matrix {
     pub batch_stride: usize,
 }
 
+/// The scales of an operand of a product of f8 by a vendor library, of f32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GemmScale {
+    /// The address of the first scale.
+    pub ptr: DevicePtr,
+    /// Whether each row of `a`, or column of `b`, has a scale, one after the other; otherwise there
+    /// is one for all elements.
+    pub by_line: bool,
+}
+
+/// What a product of f8 by a vendor library has besides its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScaledGemm {
+    /// The dtypes of `a`, `b` and `c`.
+    pub dtypes: [DType; 3],
+    /// The scales of `a` and `b`; if one has them by lines, both do.
+    pub scales: [GemmScale; 2],
+}
+
+impl ScaledGemm {
+    /// Returns that of the transposed product, whose operands are exchanged.
+    pub(crate) fn exchanged(self) -> Self {
+        let Self { dtypes: [a, b, c], scales: [of_a, of_b] } = self;
+        Self { dtypes: [b, a, c], scales: [of_b, of_a] }
+    }
+}
+
 /// A batched matrix product `c = a b` by a vendor library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gemm {
     /// The dtype of `a` and `b`. That of `c` is the same; for i8, whose sums never exceed i32, it
     /// is i32.
     pub dtype: DType,
+    /// The dtypes and scales of a product of f8, whose batch is one matrix; `dtype` is then that of
+    /// `a` alone.
+    pub scaled: Option<ScaledGemm>,
     /// The number of matrices in the batch; at least 1.
     pub batch: usize,
     /// The number of rows of `a` and `c`; at least 1.

@@ -1,6 +1,6 @@
 //! Batched products in the form of both vendors' column-major BLAS libraries.
 
-use crate::runtime::{Gemm, Matrix};
+use crate::runtime::{Gemm, Matrix, ScaledGemm};
 use isobit_hal::DType;
 use std::ffi::c_void;
 
@@ -34,6 +34,8 @@ pub struct BlasGemm {
     pub b: BlasOperand,
     /// The result.
     pub c: BlasOperand,
+    /// The dtypes and scales of a product of f8.
+    pub scaled: Option<ScaledGemm>,
 }
 
 /// Returns the host addresses of alpha and beta for `c = a b`, which are one and zero in the type
@@ -58,8 +60,21 @@ impl BlasGemm {
     /// Returns a human-readable reason if the library does not support the product.
     pub fn of(p: &Gemm) -> Result<Self, &'static str> {
         // A row-major product is the column-major product of the transposes in reverse order.
-        let call = Self::column_major(p, p.m, p.n, [p.a, p.b, p.c])
-            .or_else(|| Self::column_major(p, p.n, p.m, [transposed(p.b), transposed(p.a), transposed(p.c)]))
+        let of_transposes = || {
+            let call = Self::column_major(p, p.n, p.m, [transposed(p.b), transposed(p.a), transposed(p.c)])?;
+            Some(Self { scaled: p.scaled.map(ScaledGemm::exchanged), ..call })
+        };
+        let direct = Self::column_major(p, p.m, p.n, [p.a, p.b, p.c]);
+        if let Some(ScaledGemm { dtypes: [.., of_c], .. }) = p.scaled {
+            return direct
+                .filter(|call| call.is_of_f8(of_c))
+                .or_else(|| of_transposes().filter(|call| call.is_of_f8(of_c)))
+                .ok_or(
+                    "multiplies f8 of which lines lie along k, in steps of 16 bytes, as the lines of the result do",
+                );
+        }
+        let call = direct
+            .or_else(of_transposes)
             .ok_or("does not support operands with two strides above 1, or sizes above 2^31")?;
         if p.dtype == DType::I8 && ![call.a, call.b].iter().all(BlasOperand::is_of_words) {
             return Err("reads bytes four at a time, so lines of i8 must begin at multiples of four bytes");
@@ -71,7 +86,18 @@ impl BlasGemm {
         let c = BlasOperand::of(c, m, n).filter(|c| !c.transposed)?;
         let (a, b) = (BlasOperand::of(a, m, p.k)?, BlasOperand::of(b, p.k, n)?);
         let size = |n: usize| i32::try_from(n).ok();
-        Some(Self { m: size(m)?, n: size(n)?, k: size(p.k)?, batch: size(p.batch)?, a, b, c })
+        Some(Self { m: size(m)?, n: size(n)?, k: size(p.k)?, batch: size(p.batch)?, a, b, c, scaled: p.scaled })
+    }
+
+    /// Whether this is a product of f8 as the libraries take it: the transpose of a matrix by a
+    /// matrix, with columns at multiples of 16 bytes.
+    fn is_of_f8(&self, of_c: DType) -> bool {
+        let fits = |x: &BlasOperand, bytes: usize| {
+            x.ptr.addr().is_multiple_of(16) && (x.leading as usize * bytes).is_multiple_of(16)
+        };
+        let sizes = self.m % 16 == 0 && self.k % 16 == 0;
+        let form = self.a.transposed && !self.b.transposed;
+        form && sizes && fits(&self.a, 1) && fits(&self.b, 1) && fits(&self.c, of_c.size_in_bytes())
     }
 }
 
@@ -101,7 +127,7 @@ impl BlasOperand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::DevicePtr;
+    use crate::runtime::{DevicePtr, GemmScale};
 
     /// Does what a column-major BLAS does with the arguments, on buffers of small integers.
     fn blas(call: &BlasGemm, a: &[i64], b: &[i64], c: &mut [i64]) {
@@ -142,7 +168,7 @@ mod tests {
             {
                 let (xs, ys) = (values(500, 1), values(500, 4));
                 let mut got = vec![0; 500];
-                let call = BlasGemm::of(&Gemm { dtype: DType::F32, batch, m, n, k, a, b, c }).unwrap();
+                let call = BlasGemm::of(&Gemm { dtype: DType::F32, scaled: None, batch, m, n, k, a, b, c }).unwrap();
                 assert!(!call.c.transposed);
                 blas(&call, &xs, &ys, &mut got);
                 let at =
@@ -158,7 +184,7 @@ mod tests {
     #[test]
     fn what_no_blas_takes_is_declined() {
         let (a, b, c) = (matrix(1, 5, 1, 0), matrix(2, 4, 1, 0), matrix(3, 4, 1, 12));
-        let problem = Gemm { dtype: DType::F32, batch: 1, m: 3, n: 4, k: 5, a, b, c };
+        let problem = Gemm { dtype: DType::F32, scaled: None, batch: 1, m: 3, n: 4, k: 5, a, b, c };
         assert!(BlasGemm::of(&problem).is_ok());
         assert!(BlasGemm::of(&Gemm { a: matrix(1, 10, 2, 0), ..problem }).is_err(), "two strides above 1");
         assert!(BlasGemm::of(&Gemm { a: matrix(1, 0, 1, 0), ..problem }).is_err(), "rows that repeat");
@@ -178,6 +204,33 @@ mod tests {
         ] {
             assert!(BlasGemm::of(&odd).is_err(), "{odd:?}");
             assert!(BlasGemm::of(&Gemm { dtype: DType::F32, ..odd }).is_ok(), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn products_of_f8_have_lines_along_k() {
+        let scale = |ptr, by_line| GemmScale { ptr: DevicePtr(ptr), by_line };
+        let dtypes = [DType::F8E4M3, DType::F8E5M2, DType::BF16];
+        let scaled = Some(ScaledGemm { dtypes, scales: [scale(4, true), scale(8, true)] });
+        let (a, b, c) = (matrix(16, 48, 1, 0), matrix(32, 1, 64, 0), matrix(48, 80, 1, 0));
+        let problem = Gemm { dtype: DType::F8E4M3, scaled, batch: 1, m: 5, n: 80, k: 32, a, b, c };
+        let call = BlasGemm::of(&problem).unwrap();
+        assert_eq!((call.m, call.n, call.a.transposed, call.b.transposed), (80, 5, true, false));
+        // The row-major result is the product of the transposes: b comes first.
+        assert_eq!(call.scaled, scaled.map(ScaledGemm::exchanged));
+        assert_eq!(call.scaled.unwrap().dtypes, [DType::F8E5M2, DType::F8E4M3, DType::BF16]);
+        let one_row = Gemm { m: 1, c: matrix(48, 80, 1, 0), ..problem };
+        assert_eq!(BlasGemm::of(&one_row).map(|call| call.m), Ok(80));
+        for declined in [
+            Gemm { b: matrix(32, 80, 1, 0), ..problem },
+            Gemm { a: matrix(24, 48, 1, 0), ..problem },
+            Gemm { a: matrix(16, 40, 1, 0), ..problem },
+            Gemm { n: 79, ..problem },
+            Gemm { k: 31, ..problem },
+            Gemm { c: matrix(48, 84, 1, 0), ..problem },
+            Gemm { c: matrix(52, 80, 1, 0), ..problem },
+        ] {
+            assert!(BlasGemm::of(&declined).is_err(), "{declined:?}");
         }
     }
 }

@@ -115,6 +115,34 @@ macro_rules! narrow {
 
 narrow!(f16, bf16);
 
+/// A float of 8 bits with a significand of four, without infinities (OCP E4M3).
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct F8E4M3(pub u8);
+
+impl Input<f32> for F8E4M3 {
+    fn widen(self) -> f32 {
+        let (exponent, fraction) = (i32::from(self.0 >> 3 & 15), f32::from(self.0 & 7));
+        let magnitude = match exponent {
+            15 if self.0 & 7 == 7 => f32::NAN,
+            0 => fraction * 2f32.powi(-9),
+            _ => (8.0 + fraction) * 2f32.powi(exponent - 10),
+        };
+        if self.0 & 0x80 == 0 { magnitude } else { -magnitude }
+    }
+}
+
+/// A float of 8 bits with a significand of three (OCP E5M2): the upper half of an f16.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct F8E5M2(pub u8);
+
+impl Input<f32> for F8E5M2 {
+    fn widen(self) -> f32 {
+        f16::from_bits(u16::from(self.0) << 8).to_f32()
+    }
+}
+
 /// Rounds to the nearest number with ten mantissa bits, ties away from zero, as matrix units take
 /// f32 in the precision of TF32 (`cvt.rna.tf32.f32`).
 pub fn tf32(value: f32) -> f32 {
@@ -150,5 +178,14 @@ mod tests {
         assert_eq!(tf32(2.0 - step / 8.0), 2.0, "a carry");
         assert_eq!(tf32(f32::MAX), f32::INFINITY);
         assert!(tf32(f32::from_bits(0x7f80_0001)).is_nan() && tf32(f32::NEG_INFINITY) == f32::NEG_INFINITY);
+    }
+
+    #[test]
+    fn floats_of_eight_bits_widen() {
+        let e4m3 = [0x00, 0x01, 0x07, 0x08, 0x38, 0xb9, 0x7e].map(|bits| F8E4M3(bits).widen());
+        assert_eq!(e4m3, [0.0, 1.0 / 512.0, 7.0 / 512.0, 1.0 / 64.0, 1.0, -1.125, 448.0]);
+        assert!(F8E4M3(0x7f).widen().is_nan() && F8E4M3(0xff).widen().is_nan() && F8E5M2(0x7d).widen().is_nan());
+        let e5m2 = [0x80, 0x01, 0x3c, 0xc5, 0x7b, 0x7c].map(|bits| F8E5M2(bits).widen());
+        assert_eq!(e5m2, [-0.0, 2f32.powi(-16), 1.0, -5.0, 57344.0, f32::INFINITY]);
     }
 }

@@ -150,7 +150,7 @@ impl Family for ConvFamily {
     }
 
     fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {
-        compare_product(&exact::product(&Setup::of(call.op), &call), call.dtype, call.got)
+        compare_product(&exact::product(&Setup::of(call.op), &call), call.dtype, None, call.got)
     }
 }
 

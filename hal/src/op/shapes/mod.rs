@@ -15,7 +15,7 @@ use attention::attention;
 use index_map::{concat, flip, pad, repeat, roll};
 use indexing::{gather, gather_nd, index_add, index_select, scatter, scatter_nd};
 pub(super) use product::batch_shape;
-use product::{matmul, matmul_integer};
+use product::{matmul, matmul_integer, scaled_matmul};
 use quantized::{qmatmul, qmatmul_id};
 use windows::{adaptive_pool, conv, grid_sample, pool, positions_fit, resize, upsample, windows};
 
@@ -162,6 +162,7 @@ impl Op {
             (Op::Reduce(op), [src]) => reduce(op, src)?,
             (Op::Matmul(_), [lhs, rhs]) => matmul(self, lhs, rhs)?,
             (Op::MatmulInteger(p), [lhs, rhs, zeros @ ..]) => matmul_integer(self, p, lhs, rhs, zeros)?,
+            (Op::ScaledMatmul(_), [lhs, rhs, of_lhs, of_rhs]) => scaled_matmul(self, lhs, rhs, [of_lhs, of_rhs])?,
             (Op::Triangle(_), [src]) if src.rank() < 2 => {
                 return Err(mismatch(format!("{self} takes matrices, but {src} has fewer than two dimensions")));
             }
@@ -288,11 +289,12 @@ impl Op {
     }
 
     /// Returns the dtype of the result for inputs of the given dtypes; `None` if the call itself
-    /// determines the dtype (fills, random numbers, casts, unpacking, dequantization).
+    /// determines the dtype (fills, random numbers, casts, unpacking, dequantization, products with
+    /// scales).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
             Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Bernoulli(_) => None,
-            Op::Cast(_) | Op::Unpack(_) | Op::Dequantize(_) => None,
+            Op::Cast(_) | Op::Unpack(_) | Op::Dequantize(_) | Op::ScaledMatmul(_) => None,
             Op::Cmp(_) | Op::Predicate(_) | Op::Pack(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Some(DType::U32),

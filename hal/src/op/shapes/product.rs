@@ -1,7 +1,7 @@
 //! Shapes of matrix products, whose batch dimensions broadcast.
 
 use super::mismatch;
-use crate::op::{MatmulInteger, Op};
+use crate::op::{MatmulInteger, Op, ScaledMatmul};
 use crate::{Dims, Result, Shape};
 use std::fmt::Display;
 
@@ -47,6 +47,41 @@ pub(super) fn matmul_integer(op: &Op, p: &MatmulInteger, lhs: &Shape, rhs: &Shap
         if !matches!(zero.dims(), [] | [1]) && zero.dims() != [size] {
             return Err(mismatch(format!(
                 "{op} takes one zero point of {operand} ([] or [1]), or one for each {line} ([{size}]), not {zero}"
+            )));
+        }
+    }
+    Ok(result)
+}
+
+pub(super) fn scaled_matmul(op: &Op, lhs: &Shape, rhs: &Shape, scales: [&Shape; 2]) -> Result<Shape> {
+    let result = matmul(op, lhs, rhs)?;
+    let [batch @ .., m, n] = result.dims() else { unreachable!("a product is of matrices") };
+    let k = lhs.dims()[lhs.dims().len() - 1];
+    let (blocks, of_k) = (|size: usize| size.div_ceil(ScaledMatmul::BLOCK), k.div_ceil(ScaledMatmul::BLOCK));
+    for (side, scale) in scales.into_iter().enumerate() {
+        let (operand, line, lines) = [("lhs", "row", *m), ("rhs", "column", *n)][side];
+        let fits = match *scale.dims() {
+            [] | [1] => true,
+            [ref outer @ .., rows, columns] => {
+                let (along_lines, along_k) = if side == 0 { (rows, columns) } else { (columns, rows) };
+                let repeats = |(&size, &of_batch): (&usize, &usize)| size == 1 || size == of_batch;
+                (along_lines == 1 || along_lines == lines || along_lines == blocks(lines))
+                    && (along_k == 1 || along_k == of_k)
+                    && outer.len() <= batch.len()
+                    && outer.iter().rev().zip(batch.iter().rev()).all(repeats)
+            }
+            _ => false,
+        };
+        if !fits {
+            let of_lines = blocks(lines);
+            let sizes = if side == 0 {
+                format!("1, {lines} or {of_lines} by 1 or {of_k}")
+            } else {
+                format!("1 or {of_k} by 1, {lines} or {of_lines}")
+            };
+            return Err(mismatch(format!(
+                "{op} of {lhs} and {rhs} takes one scale of {operand} ([] or [1]), or a matrix of {sizes} (one for all, for each {line}, or for each block of {} along a dimension), before which dimensions broadcast to the batch {batch:?}; not {scale}",
+                ScaledMatmul::BLOCK
             )));
         }
     }

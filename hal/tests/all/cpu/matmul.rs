@@ -2,8 +2,8 @@
 //! 9.
 
 use super::*;
-use half::f16;
-use isobit_hal::Matmul;
+use half::{bf16, f16};
+use isobit_hal::{F8E4M3, F8E5M2, Matmul, ScaledMatmul};
 
 /// Computes one result as section 9 defines it; `a` and `b` are the operands along k.
 fn by_the_rule<C: Copy>(a: &[C], b: &[C], zero: C, fma: fn(C, C, C) -> C, add: fn(C, C) -> C) -> C {
@@ -212,4 +212,82 @@ fn sums_of_bytes_wrap_and_an_empty_sum_is_zero() {
     let (none, zero, one) = (storage::<u8>(&[]), storage(&[7u8]), Layout::contiguous(()));
     let got = none.matmul_integer(&a, &none, &b, [Some((&zero, &one)), None]).unwrap();
     assert_eq!(vec::<i32>(&got), [0; 6]);
+}
+
+/// The definition, element by element: chains of 128 from +0, each by the product of its scales.
+#[test]
+fn scales_multiply_the_sums_of_their_blocks() {
+    let mut rng = Rng(23);
+    let (m, k, n, block) = (131, 300, 5, 128);
+    let (x, y): (Vec<u8>, Vec<u8>) = (rng.bits(2 * m * k), rng.bits(k * n));
+    let finite = |bytes: &[u8]| bytes.iter().map(|b| F8E5M2::from_bits(b & 0xbf)).collect::<Vec<_>>();
+    let (x, y) = (finite(&x), finite(&y).iter().map(|y| F8E4M3::from_f32(y.to_f32())).collect::<Vec<_>>());
+    let (a, b) = (Layout::contiguous([2, m, k]), Layout::contiguous([k, n]));
+    let scales = (0..2 * m * 3).map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0).collect::<Vec<_>>();
+    let of = |dims: &[usize]| (storage(&scales[..dims.iter().product()]), Layout::contiguous(dims));
+    let forms: [[&[usize]; 2]; 5] =
+        [[&[1], &[]], [&[m, 1], &[1, n]], [&[m, 3], &[3, 1]], [&[2, 3], &[3, n]], [&[2, m, 3], &[1, 1, 1]]];
+    for [of_x, of_y] in forms {
+        let ((scale_x, lx), (scale_y, ly)) = (of(of_x), of(of_y));
+        let given = [(&scale_x, &lx), (&scale_y, &ly)];
+        let got = storage(&x).scaled_matmul(&a, &storage(&y), &b, given, DType::F32, ScaledMatmul::default()).unwrap();
+        let scale = |dims: &[usize], place: [usize; 3], sizes: [usize; 2]| {
+            let [rows, columns] = match dims {
+                [.., rows, columns] => [*rows, *columns],
+                _ => [1, 1],
+            };
+            let at = |i: usize, size: usize, own: usize| {
+                if own == size {
+                    i
+                } else if own == 1 {
+                    0
+                } else {
+                    i / block
+                }
+            };
+            let matrix = if dims.len() == 3 && dims[0] > 1 { place[0] } else { 0 };
+            scales[(matrix * rows + at(place[1], sizes[0], rows)) * columns + at(place[2], sizes[1], columns)]
+        };
+        let mut want = Vec::new();
+        for (z, i, j) in (0..2).flat_map(|z| (0..m).flat_map(move |i| (0..n).map(move |j| (z, i, j)))) {
+            let mut sum = -0f32;
+            for first in (0..k).step_by(block) {
+                let products = (first..k.min(first + block))
+                    .fold(0f32, |p, l| x[(z * m + i) * k + l].to_f32().mul_add(y[l * n + j].to_f32(), p));
+                let both = scale(of_x, [z, i, first], [m, k]) * scale(of_y, [z, first, j], [k, n]);
+                sum = products.mul_add(both, sum);
+            }
+            want.push(sum.to_bits());
+        }
+        assert_eq!(vec::<f32>(&got).iter().map(|y| y.to_bits()).collect::<Vec<_>>(), want, "{of_x:?} {of_y:?}");
+    }
+}
+
+#[test]
+fn scaled_products_round_once_and_carry_what_is_not_finite() {
+    let one = |dtype: DType, x: [f32; 2], y: [f32; 2], scales: [f32; 2]| {
+        let (x, y) = (storage(&x.map(F8E5M2::from_f32)), storage(&y.map(F8E4M3::from_f32)));
+        let scales = scales.map(|scale| storage(&[scale]));
+        let (row, column, l) = (Layout::contiguous([1, 2]), Layout::contiguous([2, 1]), Layout::contiguous(()));
+        x.scaled_matmul(&row, &y, &column, [(&scales[0], &l), (&scales[1], &l)], dtype, ScaledMatmul::default())
+            .unwrap()
+    };
+    let f32_of = |x, y, scales| vec::<f32>(&one(DType::F32, x, y, scales))[0];
+    assert_eq!(f32_of([3.0, 1.0], [2.0, 0.5], [0.25, 8.0]), 13.0);
+    // 1 + 2^-11 lies halfway between two f16.
+    assert_eq!(vec::<f16>(&one(DType::F16, [1.0, 0.0], [1.0, 0.0], [1.0 + 2f32.powi(-11), 1.0]))[0], f16::ONE);
+    assert_eq!(vec::<f16>(&one(DType::F16, [448.0, 0.0], [448.0, 0.0], [1.0; 2]))[0], f16::INFINITY);
+    assert!(f32_of([f32::INFINITY, 1.0], [0.0, 1.0], [1.0; 2]).is_nan());
+    assert_eq!(f32_of([f32::INFINITY, 1.0], [-1.0, 1.0], [1.0; 2]), f32::NEG_INFINITY);
+    assert!(f32_of([1.0, 1.0], [1.0, f32::NAN], [1.0; 2]).is_nan());
+    assert!(f32_of([1.0, 1.0], [1.0, 1.0], [f32::NAN, 1.0]).is_nan());
+    assert!(f32_of([0.0, 0.0], [1.0, 1.0], [f32::INFINITY, 1.0]).is_nan());
+    // The sum of a block is +0, which a negative scale makes -0.
+    assert_eq!(f32_of([0.0, 0.0], [1.0, 1.0], [-1.0, 1.0]).to_bits(), (-0f32).to_bits());
+    let (none, scale) = (storage::<F8E4M3>(&[]), storage(&[f32::NAN; 2]));
+    let (a, b) = (Layout::contiguous([2, 0]), Layout::contiguous([0, 3]));
+    let (rows, l) = (Layout::contiguous([2, 1]), Layout::contiguous(1));
+    let given = [(&scale, &rows), (&scale, &l)];
+    let got = none.scaled_matmul(&a, &none, &b, given, DType::BF16, ScaledMatmul::default()).unwrap();
+    assert_eq!(vec::<bf16>(&got), [bf16::ZERO; 6]);
 }

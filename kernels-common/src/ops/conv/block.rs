@@ -358,11 +358,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
         c: Operand,
         [group, image]: [usize; 2],
     ) -> matmul::Problem<'_, R> {
-        let mut batch = IndexDims::<3>::new();
-        push(&mut batch, Dim { size: groups, stride: [1, columns.matrices, group] });
-        push(&mut batch, Dim { size: columns.matrices, stride: [0, 1, image] });
+        let mut batch = matmul::Batch::new();
+        push(&mut batch, Dim { size: groups, stride: [1, columns.matrices, group, 0, 0] });
+        push(&mut batch, Dim { size: columns.matrices, stride: [0, 1, image, 0, 0] });
         let (device, dtype, m, n) = (self.device, self.dtype, self.channels_out, columns.each);
-        matmul::Problem { device, dtype, m, n, k, a: NOTHING, b: NOTHING, c, batch, zeros: None }
+        matmul::Problem { device, dtype, m, n, k, a: NOTHING, b: NOTHING, c, batch, zeros: None, scales: None }
     }
 
     /// Returns the weights of a phase as matrices, a row per output channel.

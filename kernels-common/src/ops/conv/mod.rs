@@ -183,11 +183,11 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
     // image.
     let together = merged(0);
     let columns = together.or_else(|| merged(2))?;
-    let mut batch = IndexDims::<3>::new();
+    let mut batch = matmul::Batch::new();
     if together.is_none() {
-        push(&mut batch, Dim { size: conv.dst.dims[0], stride: [0, src[0], dst[0]] });
+        push(&mut batch, Dim { size: conv.dst.dims[0], stride: [0, src[0], dst[0], 0, 0] });
     }
-    let stride = [kernel.group, channels_in * src[1], channels_out * dst[1]];
+    let stride = [kernel.group, channels_in * src[1], channels_out * dst[1], 0, 0];
     push(&mut batch, Dim { size: conv.groups, stride });
     Some(matmul::Problem {
         device,
@@ -200,6 +200,7 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
         c: matmul::Operand { ptr: conv.dst.ptr, row: dst[1], col: columns.stride[1] },
         batch,
         zeros: None,
+        scales: None,
     })
 }
 

@@ -42,6 +42,18 @@ pub const BYTES_PACK: u8 = 15;
 /// Adds to products of such lines what zero points change.
 pub const BYTES_AFTER: u8 = 16;
 
+/// Like [`TILE`], [`TILE_UNIT`], [`THIN`], [`THIN_4`] and [`SEGMENTS`], of f8 with scales. Their
+/// keys have the dtype of the result.
+pub const SCALED_TILE: u8 = 17;
+/// See [`SCALED_TILE`].
+pub const SCALED_TILE_UNIT: u8 = 18;
+/// See [`SCALED_TILE`].
+pub const SCALED_THIN: u8 = 19;
+/// See [`SCALED_TILE`].
+pub const SCALED_THIN_4: u8 = 20;
+/// See [`SCALED_TILE`].
+pub const SCALED_SEGMENTS: u8 = 21;
+
 /// The floats that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
 
@@ -73,9 +85,26 @@ fn add_integers(modules: &mut Vec<Module>) {
     modules.extend([tile, thin, bytes_pack, bytes_tile, bytes_thin]);
 }
 
+/// Adds the products of f8 with scales, by the dtype of the result.
+fn add_scaled(modules: &mut Vec<Module>) {
+    for (dtype, ty) in [(DType::F16, "f16"), (DType::BF16, "bf16"), (DType::F32, "float")] {
+        let key = |variant| Key::new(Family::Matmul, 0, &[dtype], variant);
+        let symbol = |what: &str| format!("matmul_scaled_{dtype}_{what}");
+        let mut tile = Module::new(format!("matmul_scaled_{dtype}"), "ops/matmul/scaled_tile.cu");
+        tile.kernel(key(SCALED_TILE), symbol("tile"), "ISOBIT_MATMUL_SCALED_TILE", &[ty]);
+        tile.kernel(key(SCALED_TILE_UNIT), symbol("tile_unit"), "ISOBIT_MATMUL_SCALED_TILE_UNIT", &[ty]);
+        let mut thin = Module::new(format!("matmul_scaled_thin_{dtype}"), "ops/matmul/scaled_thin.cu");
+        thin.kernel(key(SCALED_THIN), symbol("thin"), "ISOBIT_MATMUL_SCALED_THIN", &[ty, "1"]);
+        thin.kernel(key(SCALED_THIN_4), symbol("thin_4"), "ISOBIT_MATMUL_SCALED_THIN", &[ty, "4"]);
+        thin.kernel(key(SCALED_SEGMENTS), symbol("segments"), "ISOBIT_MATMUL_SCALED_SEGMENTS", &[ty]);
+        modules.extend([tile, thin]);
+    }
+}
+
 /// Adds the matrix product modules.
 pub fn add(modules: &mut Vec<Module>) {
     add_integers(modules);
+    add_scaled(modules);
     for dtype in DTYPES {
         let ty = match dtype {
             DType::F32 => "float",

@@ -6,21 +6,26 @@ use crate::key::{Family, Key};
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::launch::{Launch, sizes};
 use crate::ops::stored;
-use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
+use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix, Vendor};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, Src};
+use isobit_hal::{
+    BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Op, Result, Scalar, ScaledMatmul, Src,
+};
 
 use crate::manifest::instances::matmul::{
     BLOCK, BLOCK_GEMV, BLOCK_LARGE, BLOCK_SUM, BLOCK_THIN, BLOCK_WARPGROUP, BYTES_AFTER, BYTES_PACK, BYTES_THIN,
-    BYTES_TILE, PACK, SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT, carrier,
+    BYTES_TILE, PACK, SCALED_SEGMENTS, SCALED_THIN, SCALED_THIN_4, SCALED_TILE, SCALED_TILE_UNIT, SEGMENTS, THIN,
+    THIN_4, TILE, TILE_UNIT, UNIT, carrier,
 };
 use std::mem::offset_of;
 
 pub(super) mod block;
 mod bytes;
 mod bytes_tile;
+mod scaled;
 pub(crate) use block::pack_matrix;
 use bytes::ZeroPoints;
+use scaled::Scales;
 pub(crate) mod self_test;
 pub(super) mod unit;
 
@@ -37,6 +42,10 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     if let Op::MatmulInteger(_) = op {
         let bytes = [BYTES_PACK, BYTES_TILE, BYTES_AFTER, BYTES_THIN].map(|variant| key(DType::U8, variant));
         return bytes.into_iter().chain([key(DType::I32, SEGMENTS)]).collect();
+    }
+    if let Op::ScaledMatmul(_) = op {
+        let scaled = [SCALED_TILE, SCALED_TILE_UNIT, SCALED_THIN, SCALED_THIN_4, SCALED_SEGMENTS];
+        return scaled.map(|variant| key(dtypes[dtypes.len() - 1], variant)).into();
     }
     let units: &[u8] = match Matmul::block_digits(dtypes[0]) {
         _ if dtypes[0].is_int() => &[],
@@ -59,7 +68,24 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
+    // Products of integers have the same bits with any.
+    let numerics = match op.numerics() {
+        _ if dst.dtype().is_int() => Numerics::Portable,
+        numerics => numerics.unwrap_or_else(|| dst.device().default_numerics()),
+    };
     let (lhs, rhs) = (stored(srcs, 0), stored(srcs, 1));
+    let scales = match op {
+        Op::ScaledMatmul(_) => Some(Scales::of(srcs, dst_layout)?),
+        _ => None,
+    };
+    let copies = match &scales {
+        Some(scales) if numerics == Numerics::Vendor && scales.are_of_vendor(dst_layout) => {
+            [scaled::along_k(lhs, 0)?, scaled::along_k(rhs, 1)?]
+        }
+        _ => [None, None],
+    };
+    let lhs = copies[0].as_ref().map_or(lhs, |(storage, layout)| (storage, layout));
+    let rhs = copies[1].as_ref().map_or(rhs, |(storage, layout)| (storage, layout));
     let [lhs_layout, rhs_layout] = Matmul::broadcast(lhs.1, rhs.1)?;
     let (lhs, rhs) = ((lhs.0, &lhs_layout), (rhs.0, &rhs_layout));
     let dtype = dst.dtype();
@@ -73,9 +99,11 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         row: layout.stride()[rank - 2],
         col: layout.stride()[rank - 1],
     };
-    let mut batch = IndexDims::<3>::new();
+    let mut batch = Batch::new();
     for (d, &size) in dst_layout.dims()[..rank - 2].iter().enumerate() {
-        push(&mut batch, Dim { size, stride: [lhs.1, rhs.1, dst_layout].map(|l| l.stride()[d]) });
+        let [of_a, of_b] = scales.as_ref().map_or([0; 2], |scales| scales.batch_strides(d));
+        let [a, b, c] = [lhs.1, rhs.1, dst_layout].map(|l| l.stride()[d]);
+        push(&mut batch, Dim { size, stride: [a, b, c, of_a, of_b] });
     }
     let device = dst.device();
     let problem = Problem {
@@ -92,11 +120,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             Op::MatmulInteger(op) => Some(ZeroPoints::of(*op, srcs)),
             _ => None,
         },
-    };
-    // Products of integers have the same bits with any.
-    let numerics = match op.numerics() {
-        _ if dtype.is_int() => Numerics::Portable,
-        numerics => numerics.unwrap_or_else(|| device.default_numerics()),
+        scales: scales.map(|scales| scales.sides),
     };
     // SAFETY: the layouts were validated against their buffers. The destination is borrowed
     // mutably, so it is not one of the inputs, and its layout names no element twice.
@@ -107,7 +131,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         if problem.zeros.is_some() && sizes::MATMUL_BYTES_TILE_FROM.is_reached(m.min(n)) {
             return problem.bytes_in_tiles(op);
         }
-        match Matmul::block_digits(dtype).filter(|_| numerics == Numerics::Block) {
+        match Matmul::block_digits(dtype).filter(|_| numerics == Numerics::Block && op.has_blocks()) {
             Some(digits) => {
                 let packed = [block::Form::of(srcs[0], digits)?, block::Form::of(srcs[1], digits)?];
                 problem.block(digits, packed)
@@ -135,7 +159,10 @@ impl Operand {
     }
 }
 
-/// `c = a b` with no empty dimension, over a batch with strides of a, b and c.
+/// The dimensions of a batch, with strides of a, b and c, and of the scales of a and b.
+pub(super) type Batch = IndexDims<5>;
+
+/// `c = a b` with no empty dimension, over a batch.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub device: &'a GpuDevice<R>,
     pub dtype: DType,
@@ -145,9 +172,12 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     pub a: Operand,
     pub b: Operand,
     pub c: Operand,
-    pub batch: IndexDims<3>,
-    /// Those of a product of bytes, whose results are i32; `None` if all operands have one dtype.
+    pub batch: Batch,
+    /// Those of a product of bytes, whose results are i32.
     pub zeros: Option<ZeroPoints>,
+    /// Those of a product of f8. All operands have one dtype if there are neither these nor zero
+    /// points.
+    pub scales: Option<[Scales; 2]>,
 }
 
 /// Launches a part of a problem, whose elements of a and b begin so many after those of the whole.
@@ -215,19 +245,34 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// Every element must be allocated, and `c` must overlap neither itself nor its inputs.
     unsafe fn vendor(&self, op: &Op) -> Result<bool> {
         let mut outer = self.batch.clone();
-        let longest = (0..outer.len()).max_by_key(|&d| outer[d].size);
-        let inner = longest.map_or(Dim { size: 1, stride: [0; 3] }, |d| outer.remove(d));
+        // A call with scales has one matrix.
+        let longest = (0..outer.len()).max_by_key(|&d| outer[d].size).filter(|_| self.scales.is_none());
+        let inner = longest.map_or(Dim { size: 1, stride: [0; 5] }, |d| outer.remove(d));
         let mut took = true;
-        split(&outer, 1, [0; 3], &mut |_, [a, b, c]| {
+        split(&outer, 1, [0; 5], &mut |_, [a, b, c, of_a, of_b]| {
             let matrix = |o: Operand, dtype, offset, batch_stride| Matrix {
                 ptr: o.ptr.at(dtype, offset),
                 row_stride: o.row,
                 col_stride: o.col,
                 batch_stride,
             };
-            let factors = if self.zeros.is_some() { DType::I8 } else { self.dtype };
+            let scaled =
+                self.scales.map(|scales| scaled::of_vendor(scales, [of_a, of_b], [self.m, self.n], self.dtype));
+            let scaled = match scaled.transpose() {
+                Ok(scaled) => scaled,
+                Err(why) => {
+                    took = took && self.device.vendor_took(op, Vendor::Declined(why.into()));
+                    return Ok(());
+                }
+            };
+            let factors = match &scaled {
+                Some(scaled) => scaled.dtypes[0],
+                None if self.zeros.is_some() => DType::I8,
+                None => self.dtype,
+            };
             let gemm = Gemm {
                 dtype: factors,
+                scaled,
                 batch: inner.size,
                 m: self.m,
                 n: self.n,
@@ -256,8 +301,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
         (self.m, self.n) = (self.n, self.m);
         (self.a, self.b, self.c) = (self.b.transposed(), self.a.transposed(), self.c.transposed());
         self.zeros = self.zeros.map(ZeroPoints::transposed);
+        self.scales = self.scales.map(|[of_a, of_b]| [of_b, of_a]);
         for d in &mut self.batch {
             d.stride.swap(0, 1);
+            d.stride.swap(3, 4);
         }
     }
 
@@ -297,13 +344,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 let results = blocks(m, n);
                 let all = results.saturating_mul(count(&self.batch));
                 let most = (sizes::MATMUL_BLOCKS.limit(all) / results).min(most).max(1);
-                split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
+                split(&self.batch, most, [0; 5], &mut |batch, [a, b, c, of_a, of_b]| {
                     let part = Problem {
                         m,
                         n,
                         a: self.a.offset(self.factors(), a + m0 * self.a.row),
                         b: self.b.offset(self.factors(), b + n0 * self.b.col),
                         zeros: self.zeros.map(|zeros| zeros.after([m0, n0])),
+                        scales: self.scales.map(|[a, b]| [a.after(m0, of_a), b.after(n0, of_b)]),
                         c: self.c.offset(self.dtype, c + m0 * self.c.row + n0 * self.c.col),
                         batch: batch.into(),
                         ..*self
@@ -317,23 +365,32 @@ impl<R: GpuRuntime> Problem<'_, R> {
 
     /// Returns a dtype of the size of the factors; that of the results is `dtype`.
     fn factors(&self) -> DType {
-        if self.zeros.is_some() { DType::U8 } else { self.dtype }
+        if self.zeros.is_some() || self.scales.is_some() { DType::U8 } else { self.dtype }
+    }
+
+    /// Returns the elements of k whose products are summed before they are added to a result.
+    fn segment(&self) -> usize {
+        if self.scales.is_some() { ScaledMatmul::BLOCK } else { SEGMENT }
     }
 
     /// Returns the kernel for the whole problem.
     fn kernel(&self, thin: bool) -> Kernel {
         let kernel = |variant, m, n, threads| Kernel { variant, m, n, threads, shared: 0 };
+        let scaled = self.scales.is_some();
         match (thin, self.m) {
             (false, _) if unit::is_on(self.device, self.dtype) => {
                 Kernel { shared: unit::SHARED, ..kernel(UNIT, unit::TILE, unit::TILE, unit::THREADS) }
             }
             (false, _) => {
                 let on_unit = unit::is_proven(self.device, self.dtype);
-                kernel(if on_unit { TILE_UNIT } else { TILE }, TILE_M, TILE_N, TILE_THREADS)
+                let [on_units, by_threads] = if scaled { [SCALED_TILE_UNIT, SCALED_TILE] } else { [TILE_UNIT, TILE] };
+                kernel(if on_unit { on_units } else { by_threads }, TILE_M, TILE_N, TILE_THREADS)
             }
             (true, _) if self.zeros.is_some() => kernel(BYTES_THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
-            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => kernel(THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
-            (true, _) => kernel(THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
+            (true, m) if !sizes::MATMUL_THIN_ROWS.is_reached(m) => {
+                kernel(if scaled { SCALED_THIN } else { THIN }, 1, THIN_COLUMNS, THIN_COLUMNS)
+            }
+            (true, _) => kernel(if scaled { SCALED_THIN_4 } else { THIN_4 }, 4, THIN_COLUMNS, THIN_COLUMNS),
         }
     }
 
@@ -347,7 +404,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let limits = self.device.runtime().limits();
         let enough = (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / kernel.threads;
         let enough = if thin { enough } else { limits.multiprocessors as usize };
-        let all = self.k.div_ceil(SEGMENT);
+        let all = self.k.div_ceil(self.segment());
         let are_few = !sizes::MATMUL_ENOUGH.is_reached_or(blocks, enough);
         let apart = if are_few && !sizes::MATMUL_APART.is_exceeded(blocks * all) { all } else { 1 };
 
@@ -355,17 +412,21 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let values = batches * apart * self.m * self.n * self.dtype.compute().size_in_bytes();
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
         let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
-        let mut launch =
-            Launch::linear(key(self.factors(), kernel.variant), (blocks * apart) as u32, kernel.threads as u32);
+        let named = if self.scales.is_some() { self.dtype } else { self.factors() };
+        let mut launch = Launch::linear(key(named, kernel.variant), (blocks * apart) as u32, kernel.threads as u32);
         launch.config.shared_bytes = kernel.shared;
         // SAFETY: the caller promises valid matrices, and `partial` has space for the value of
         // every segment of every result.
         unsafe {
-            match &self.zeros {
-                None => launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])?,
-                Some(zeros) => {
+            match (&self.zeros, &self.scales) {
+                (None, None) => launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])?,
+                (Some(zeros), _) => {
                     let ([a, b], bytes) = (zeros.addresses(), zeros.bytes());
                     launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, a, b, product, bytes])?;
+                }
+                (None, Some(scales)) => {
+                    let ([a, b], scaled) = (scales.map(|side| side.ptr), self.scaled(scales));
+                    launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, a, b, product, scaled])?;
                 }
             }
         }
@@ -377,10 +438,19 @@ impl<R: GpuRuntime> Problem<'_, R> {
         product.m_tiles = Divisor::new(self.m);
         product.n_tiles = Divisor::new(strips);
         let blocks = (batches * self.m * strips) as u32;
-        let launch = Launch::linear(key(self.dtype, SEGMENTS), blocks, THIN_COLUMNS as u32);
+        let variant = if self.scales.is_some() { SCALED_SEGMENTS } else { SEGMENTS };
+        let launch = Launch::linear(key(self.dtype, variant), blocks, THIN_COLUMNS as u32);
         // SAFETY: same as above; all values are written earlier in stream order, and the scratch
         // memory returns to the pool afterwards.
-        unsafe { launch.on(self.device, args![self.c.ptr, to, product, apart as u32]) }
+        unsafe {
+            match &self.scales {
+                None => launch.on(self.device, args![self.c.ptr, to, product, apart as u32]),
+                Some(scales) => {
+                    let ([a, b], scaled) = (scales.map(|side| side.ptr), self.scaled(scales));
+                    launch.on(self.device, args![self.c.ptr, to, a, b, product, scaled, apart as u32])
+                }
+            }
+        }
     }
 
     fn product(&self, m_tiles: usize, n_tiles: usize, apart: usize) -> Product {
@@ -391,6 +461,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             let steps = self.batch.iter().fold(stride, |all, d| all | d.stride[which]);
             steps.is_multiple_of(4) && o.ptr.0.is_multiple_of(bytes as u64)
         };
+        let operands: IndexDims<3> = strides_of(&self.batch, [0, 1, 2]);
         let vectors = |along_k: bool, along_side: bool| u32::from(along_k) | u32::from(along_side) << 1;
         let (a, b, c) = (&self.a, &self.b, &self.c);
         Product {
@@ -406,7 +477,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
             c_vectors: vectors(false, c.col == 1 && fits(c, c.row, 2)),
             m_tiles: Divisor::new(m_tiles),
             n_tiles: Divisor::new(n_tiles),
-            batch: Index::new(&self.batch),
+            batch: Index::new(&operands),
         }
     }
+}
+
+/// Returns the dimensions of a batch with the strides of some operands.
+fn strides_of<const OPERANDS: usize>(batch: &Batch, operands: [usize; OPERANDS]) -> IndexDims<OPERANDS> {
+    batch.iter().map(|d| Dim { size: d.size, stride: operands.map(|o| d.stride[o]) }).collect()
 }

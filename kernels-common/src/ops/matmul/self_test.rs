@@ -122,6 +122,7 @@ fn run<R: GpuRuntime>(device: &GpuDevice<R>, compute: DType) -> Result<usize> {
                 c: Operand { ptr: c, row: N, col: 1 },
                 batch: IndexDims::new(),
                 zeros: None,
+                scales: None,
             };
             let (function, _) = device.function(key(compute, variant))?;
             let (product, no_partial) = (problem.product(1, 1, 1), DevicePtr(0));

@@ -135,8 +135,8 @@ ISOBIT_FN TilePlace tile_place() {
 // factors from `at` on into registers, and `keep(a, b)` moves them from there into the tiles; all
 // threads of the block call them together. Beyond k the factors must be -0 and +0, whose product
 // changes nothing. `add(a, b)` adds the products of a pair of tiles to a thread's segment, and
-// `end_segment()` adds the segment to the sums.
-template <typename C, typename Fetch, typename Keep, typename Add, typename End>
+// `end_segment()` adds the segment, of at most SEGMENT elements of k, to the sums.
+template <u32 SEGMENT, typename C, typename Fetch, typename Keep, typename Add, typename End>
 ISOBIT_FN void for_each_tile(C *shared, u64 k, const Fetch &fetch, const Keep &keep, const Add &add,
                              const End &end_segment) {
     constexpr u32 K = TILE_K<C>, A_TILE = K * (TILE_M + TILE_PAD);
@@ -153,7 +153,7 @@ ISOBIT_FN void for_each_tile(C *shared, u64 k, const Fetch &fetch, const Keep &k
             fetch((u64)step * K);
         const C *tiles = shared + stage * TILE_STAGE<C>;
         add(tiles, tiles + A_TILE);
-        if (!more || step % (PRODUCT_SEGMENT / K) == 0)
+        if (!more || step % (SEGMENT / K) == 0)
             end_segment();
         if (more) {
             stage ^= 1;
@@ -163,10 +163,15 @@ ISOBIT_FN void for_each_tile(C *shared, u64 k, const Fetch &fetch, const Keep &k
     }
 }
 
-// The sums of a thread's results over `k` products, by the same `fetch` and `keep`.
-template <typename C, typename Fetch, typename Keep>
-ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
-                            const Keep &keep) {
+// A thread's results, or the values of their segments.
+template <typename C>
+using TileSums = C[THREAD_M][THREAD_N];
+
+// The sums of a thread's results over `k` products, by the same `fetch` and `keep`. `end(sum,
+// segment)` adds the values of a segment to the sums.
+template <u32 SEGMENT, typename C, typename Fetch, typename Keep, typename End>
+ISOBIT_FN void tile_product(TileSums<C> &sum, C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
+                            const Keep &keep, const End &end) {
     C segment[THREAD_M][THREAD_N];
 #pragma unroll
     for (u32 i = 0; i < THREAD_M; i++)
@@ -192,15 +197,28 @@ ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TileP
         }
     };
     const auto end_segment = [&] {
+        end(sum, segment);
 #pragma unroll
         for (u32 i = 0; i < THREAD_M; i++)
 #pragma unroll
-            for (u32 j = 0; j < THREAD_N; j++) {
-                sum[i][j] = sum[i][j] + segment[i][j];
+            for (u32 j = 0; j < THREAD_N; j++)
                 segment[i][j] = 0;
-            }
     };
-    for_each_tile(shared, k, fetch, keep, add, end_segment);
+    for_each_tile<SEGMENT>(shared, k, fetch, keep, add, end_segment);
+}
+
+// The same, of segments that are added as they are.
+template <typename C, typename Fetch, typename Keep>
+ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
+                            const Keep &keep) {
+    const auto end = [](TileSums<C> &sum, const TileSums<C> &segment) {
+#pragma unroll
+        for (u32 i = 0; i < THREAD_M; i++)
+#pragma unroll
+            for (u32 j = 0; j < THREAD_N; j++)
+                sum[i][j] = sum[i][j] + segment[i][j];
+    };
+    tile_product<PRODUCT_SEGMENT>(sum, shared, place, k, fetch, keep, end);
 }
 
 } // namespace isobit

@@ -35,10 +35,15 @@ ISOBIT_FN WaveResults<C> wave_results() {
                           at.wave / Tile::WAVES_M * (Tile::N * Tile::SIDE)};
 }
 
+// A lane's results, or the values of their segments.
+template <typename C>
+using WaveTileSums = WaveSums<C>[WaveTile<C>::M][WaveTile<C>::N];
+
 // The sums of a lane's results over `k` products, by the `fetch` and `keep` of `for_each_tile`.
-template <typename C, typename Fetch, typename Keep>
-ISOBIT_FN void wave_product(WaveSums<C> (&sum)[WaveTile<C>::M][WaveTile<C>::N], C *shared,
-                            const WaveResults<C> &results, u64 k, const Fetch &fetch, const Keep &keep) {
+// `end(sum, segment)` adds the values of a segment to the sums.
+template <u32 SEGMENT, typename C, typename Fetch, typename Keep, typename End>
+ISOBIT_FN void wave_product(WaveTileSums<C> &sum, C *shared, const WaveResults<C> &results, u64 k, const Fetch &fetch,
+                            const Keep &keep, const End &end) {
     using Tile = WaveTile<C>;
     constexpr u32 A_PITCH = TILE_M + TILE_PAD, B_PITCH = TILE_N + TILE_PAD;
     WaveSums<C> segment[Tile::M][Tile::N];
@@ -79,6 +84,18 @@ ISOBIT_FN void wave_product(WaveSums<C> (&sum)[WaveTile<C>::M][WaveTile<C>::N], 
         }
     };
     const auto end_segment = [&] {
+        end(sum, segment);
+        begin_segment();
+    };
+    for_each_tile<SEGMENT>(shared, k, fetch, keep, add, end_segment);
+}
+
+// The same, of segments that are added as they are.
+template <typename C, typename Fetch, typename Keep>
+ISOBIT_FN void wave_product(WaveSums<C> (&sum)[WaveTile<C>::M][WaveTile<C>::N], C *shared,
+                            const WaveResults<C> &results, u64 k, const Fetch &fetch, const Keep &keep) {
+    using Tile = WaveTile<C>;
+    const auto end = [](WaveTileSums<C> &sum, const WaveTileSums<C> &segment) {
 #pragma unroll
         for (u32 i = 0; i < Tile::M; i++)
 #pragma unroll
@@ -86,9 +103,8 @@ ISOBIT_FN void wave_product(WaveSums<C> (&sum)[WaveTile<C>::M][WaveTile<C>::N], 
 #pragma unroll
                 for (u32 e = 0; e < Tile::SUMS; e++)
                     sum[i][j][e] = sum[i][j][e] + segment[i][j][e];
-        begin_segment();
     };
-    for_each_tile(shared, k, fetch, keep, add, end_segment);
+    wave_product<PRODUCT_SEGMENT>(sum, shared, results, k, fetch, keep, end);
 }
 
 } // namespace isobit

@@ -140,8 +140,19 @@ impl<R: GpuRuntime> Product<'_, R> {
         let nothing = Operand { ptr: DevicePtr(0), row: 0, col: 0 };
         let c = Operand { ptr: y, row: self.n, col: 1 };
         let batch = IndexDims::new();
-        let problem =
-            Problem { device: self.device, dtype: DType::F32, m, n, k, a: nothing, b: nothing, c, batch, zeros: None };
+        let problem = Problem {
+            device: self.device,
+            dtype: DType::F32,
+            m,
+            n,
+            k,
+            a: nothing,
+            b: nothing,
+            c,
+            batch,
+            zeros: None,
+            scales: None,
+        };
         let [of_x, of_w] = [m, n].map(|lines| self.bytes(lines));
         let form = |at, bytes| Form { at, bytes, elements: 1 };
         let chains = Chains {

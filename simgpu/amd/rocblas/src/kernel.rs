@@ -45,6 +45,7 @@ pub(crate) fn product(arguments: &Arguments, what: &'static str) -> Product {
         c: matrix(arguments.c, Form::Plain),
         d: matrix(arguments.d, Form::Plain),
         d_name: "D",
+        scales: [None; 2],
     }
 }
 

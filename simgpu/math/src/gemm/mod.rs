@@ -32,8 +32,13 @@ pub struct Kernel {
 
 /// Returns the product of factors `T` into results `O`, computed in `C`.
 pub fn kernel<T: Input<C>, O: Output<C>, C: Compute>() -> Kernel {
+    mixed::<T, T, O, C>()
+}
+
+/// Returns the product of factors `A` and `B` into results `O`, computed in `C`.
+pub fn mixed<A: Input<C>, B: Input<C>, O: Output<C>, C: Compute>() -> Kernel {
     const { assert!(size_of::<C>() <= size_of::<Scalar>()) };
-    Kernel { scalar_bytes: size_of::<C>(), is_zero: |scalar| scalar_of::<C>(scalar).is_zero(), run: run::<T, O, C> }
+    Kernel { scalar_bytes: size_of::<C>(), is_zero: |scalar| scalar_of::<C>(scalar).is_zero(), run: run::<A, B, O, C> }
 }
 
 fn scalar_of<C: Compute>(bytes: Scalar) -> C {
@@ -53,6 +58,8 @@ pub struct Product {
     pub a: Matrix,
     /// k x n in the form in which it is used.
     pub b: Matrix,
+    /// What the elements of A and B are multiplied by.
+    pub scales: [Option<Scale>; 2],
     /// m x n.
     pub c: Matrix,
     /// m x n; may be C itself.
@@ -61,16 +68,62 @@ pub struct Product {
     pub d_name: &'static str,
 }
 
+/// Factors of an operand, numbers of the compute type.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// The exposed address of the first.
+    pub address: usize,
+    /// Whether each row of A, or column of B, has one, one after the other; otherwise there is one.
+    pub by_line: bool,
+}
+
+/// The factors of an operand's lines.
+struct Lines<C>(Vec<C>);
+
+impl<C: Compute> Lines<C> {
+    /// # Safety
+    /// If the access is allowed, there are factors.
+    unsafe fn read(scale: Option<Scale>, lines: usize, what: &str, access: &Access<'_>) -> Result<Self, Refused> {
+        let Some(Scale { address, by_line }) = scale else { return Ok(Self(Vec::new())) };
+        let count = if by_line { lines } else { 1 };
+        let at = std::ptr::with_exposed_provenance::<C>(address);
+        if !access(at.cast(), count * size_of::<C>(), false, what) {
+            return Err(Refused);
+        }
+        // SAFETY: the access was allowed.
+        Ok(Self((0..count).map(|i| unsafe { at.wrapping_add(i).read_unaligned() }).collect()))
+    }
+
+    /// Returns an element of a line multiplied by the line's factor.
+    fn times(&self, value: C, line: usize) -> C {
+        match &self.0[..] {
+            [] => value,
+            [one] => value.times(*one),
+            all => value.times(all[line]),
+        }
+    }
+}
+
 /// The number of rows whose sums are computed side by side, in registers.
 const ROWS: usize = 16;
 
 /// # Safety
 /// As [`Kernel::run`].
-unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scalar; 2], access: &Access<'_>) {
+unsafe fn run<A: Input<C>, B: Input<C>, O: Output<C>, C: Compute>(
+    p: &Product,
+    scalars: [Scalar; 2],
+    access: &Access<'_>,
+) {
     let [alpha, beta] = scalars.map(scalar_of::<C>);
     let [m, n, k] = p.sizes;
     // If a factor is zero, its operands are not read, whatever they hold.
     let k = if alpha.is_zero() { 0 } else { k };
+    let scale = |side: usize, lines| {
+        let what = format!("{}: scales of {}", p.what, ["A", "B"][side]);
+        // SAFETY: the caller promises what `Kernel::run` requires.
+        unsafe { Lines::<C>::read(p.scales[side], lines, &what, access) }
+    };
+    let (Ok(of_a), Ok(of_b)) = (scale(0, m), scale(1, n)) else { return };
     for batch in 0..p.batch {
         let ask = |name: &str| format!("{}: {name} of batch {batch}", p.what);
         let [a_name, b_name, c_name, d_name] = ["A", "B", "C", p.d_name].map(ask);
@@ -79,8 +132,8 @@ unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scal
         // `Kernel::run` requires.
         let (a, b, c) = unsafe {
             (
-                operand::<T>((k != 0).then_some(&p.a), batch, [m, k], &a_name, access),
-                operand::<T>((k != 0).then_some(&p.b), batch, [k, n], &b_name, access),
+                operand::<A>((k != 0).then_some(&p.a), batch, [m, k], &a_name, access),
+                operand::<B>((k != 0).then_some(&p.b), batch, [k, n], &b_name, access),
                 operand::<O>((!beta.is_zero()).then_some(&p.c), batch, [m, n], &c_name, access),
             )
         };
@@ -89,7 +142,7 @@ unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scal
         let Some(d) = (unsafe { p.d.view::<O>(batch, &d_name, access) }) else { continue };
         if d.allowed(m, n, true, &d_name, access) {
             // SAFETY: every access was allowed.
-            unsafe { multiply([m, n], k, [alpha, beta], a.zip(b), c, &d) };
+            unsafe { multiply([m, n], k, [alpha, beta], a.zip(b), [&of_a, &of_b], c, &d) };
         }
     }
 }
@@ -117,11 +170,12 @@ unsafe fn operand<T: Copy>(
 /// # Safety
 /// The factors m x k and k x n, which are present unless k is zero, may be read. C may be read if
 /// it is present, and D may be written.
-unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
+unsafe fn multiply<A: Input<C>, B: Input<C>, O: Output<C>, C: Compute>(
     [m, n]: [usize; 2],
     k: usize,
     [alpha, beta]: [C; 2],
-    factors: Option<(View<T>, View<T>)>,
+    factors: Option<(View<A>, View<B>)>,
+    [of_a, of_b]: [&Lines<C>; 2],
     c: Option<View<O>>,
     d: &View<O>,
 ) {
@@ -134,7 +188,7 @@ unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
     }
     let b: Vec<C> = match &factors {
         // SAFETY: row i of k and column j of n exist.
-        Some((_, b)) => (0..n).flat_map(|j| (0..k).map(move |i| unsafe { read(b, i, j) })).collect(),
+        Some((_, b)) => (0..n).flat_map(|j| (0..k).map(move |i| of_b.times(unsafe { read(b, i, j) }, j))).collect(),
         None => Vec::new(),
     };
     let mut panel = vec![[C::default(); ROWS]; k];
@@ -144,7 +198,7 @@ unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
             for (at, entry) in panel.iter_mut().enumerate() {
                 for (row, value) in entry[..rows].iter_mut().enumerate() {
                     // SAFETY: row first + row is below m, column `at` below k.
-                    *value = unsafe { read(a, first + row, at) };
+                    *value = of_a.times(unsafe { read(a, first + row, at) }, first + row);
                 }
             }
         }

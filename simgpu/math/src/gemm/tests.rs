@@ -120,6 +120,7 @@ fn check<T: Input<C>, O: Output<C> + PartialEq + Debug, C: Compute>(
         c: c.matrix(shape),
         d: c.matrix(shape),
         d_name: "D",
+        scales: [None; 2],
     };
     let scalars = [alpha, beta].map(|x| scalar(make_scalar(x)));
     // SAFETY: the matrices are as large as their shapes say.
@@ -208,6 +209,7 @@ fn dot<T: Input<C>, O: Output<C>, C: Compute>(a: &[T], b: &[T], scalars: [C; 2],
         c: d,
         d,
         d_name: "D",
+        scales: [None; 2],
     };
     // SAFETY: both vectors have k elements and the result is one.
     unsafe { (kernel::<T, O, C>().run)(&product, scalars.map(scalar), access) };
@@ -273,7 +275,7 @@ fn a_pointer_that_is_not_there_is_not_followed() {
     let d = Matrix { address: out.as_mut_ptr().expose_provenance(), ..matrix(&one, 1, 1, plain) };
     let a = Matrix { batch: Batch::Pointers, ..matrix(&pointers, 1, 0, plain) };
     let b = matrix(&one, 1, 0, plain);
-    let product = Product { what: "test", sizes: [1; 3], batch: 2, a, b, c: d, d, d_name: "D" };
+    let product = Product { what: "test", sizes: [1; 3], batch: 2, a, b, c: d, d, d_name: "D", scales: [None; 2] };
     let scalars = [1f32, 0.0].map(scalar);
     let access: &Access<'_> = &|_, bytes, _, what| what != "test: A of batch 1, its pointer" || bytes != 8;
     // SAFETY: every operand is present.
@@ -290,7 +292,17 @@ fn sizes_beyond_memory_are_refused_by_it() {
     let plain = Form::Plain;
     let (thin, d) = (matrix(&one, 1, 0, plain), matrix(&one, huge, 0, plain));
     let tall = matrix(&one, huge, 0, plain);
-    let product = Product { what: "test", sizes: [huge, huge, 1], batch: 1, a: tall, b: thin, c: d, d, d_name: "D" };
+    let product = Product {
+        what: "test",
+        sizes: [huge, huge, 1],
+        batch: 1,
+        a: tall,
+        b: thin,
+        c: d,
+        d,
+        d_name: "D",
+        scales: [None; 2],
+    };
     let access: &Access<'_> = &|_, bytes, _, _| bytes < 1 << 40;
     // SAFETY: no access of that size is allowed.
     unsafe { (kernel::<f64, f64, f64>().run)(&product, [1f64, 1.0].map(scalar), access) };

@@ -125,7 +125,17 @@ mod tests {
         let (mut a, mut b, mut c) = (3f32, 5f32, 100f32);
         let (alpha, beta) = (2f32, 1f32);
         let [a, b, c_matrix] = [number(&mut a), number(&mut b), number(&mut c)];
-        let product = Product { what: "test", sizes: [1; 3], batch: 1, a, b, c: c_matrix, d: c_matrix, d_name: "C" };
+        let product = Product {
+            what: "test",
+            sizes: [1; 3],
+            batch: 1,
+            a,
+            b,
+            c: c_matrix,
+            d: c_matrix,
+            d_name: "C",
+            scales: [None; 2],
+        };
         let kernel = kernel::<f32, f32, f32>();
         let scalars = Scalars::Device([&alpha, &beta].map(|x| std::ptr::from_ref(x).expose_provenance()));
         let asked = RefCell::new(Vec::new());

@@ -2,7 +2,7 @@
 
 use crate::kernel::kernel_for;
 use crate::types::*;
-use isobit_simgpu_math::gemm::{Batch, Dimensions, Form, Kernel};
+use isobit_simgpu_math::gemm::{Batch, Dimensions, Form, Kernel, Scale};
 use std::ffi::{c_int, c_void};
 
 /// A column-major matrix as the caller passes it, or a batch of matrices.
@@ -24,6 +24,8 @@ pub(crate) struct Arguments {
     pub(crate) scalars: [*const c_void; 2],
     pub(crate) a: Operand,
     pub(crate) b: Operand,
+    /// What elements of A and B are multiplied by.
+    pub(crate) scales: [Option<Scale>; 2],
     pub(crate) c: Operand,
     /// The result, if it is not C.
     pub(crate) d: Option<Operand>,
@@ -104,6 +106,7 @@ mod tests {
     /// 2 x 3 by 3 x 4.
     fn good() -> Arguments {
         Arguments {
+            scales: [None; 2],
             operations: [CUBLAS_OP_N; 2],
             sizes: [2, 4, 3],
             scalars: [without_provenance(8); 2],

@@ -43,6 +43,7 @@ macro_rules! products {
                 Operand { pointer, datatype, leading: leading.into(), batch: Batch::Strided(0) }
             };
             let arguments = Arguments {
+                scales: [None; 2],
                 operations: [transa, transb],
                 sizes: [m.into(), n.into(), k.into()],
                 scalars: [alpha, beta],
@@ -94,6 +95,7 @@ macro_rules! products {
                 Operand { pointer, datatype, leading: leading.into(), batch: Batch::Strided(stride) }
             };
             let arguments = Arguments {
+                scales: [None; 2],
                 operations: [transa, transb],
                 sizes: [m.into(), n.into(), k.into()],
                 scalars: [alpha, beta],
@@ -142,6 +144,7 @@ macro_rules! products {
                 Operand { pointer, datatype, leading: leading.into(), batch: Batch::Pointers }
             };
             let arguments = Arguments {
+                scales: [None; 2],
                 operations: [transa, transb],
                 sizes: [m.into(), n.into(), k.into()],
                 scalars: [alpha, beta],

@@ -4,13 +4,22 @@
 use crate::check::{Arguments, Operand};
 use crate::types::*;
 use half::{bf16, f16};
-use isobit_simgpu_math::gemm::{Form, Kernel, Matrix, Product, kernel};
-use isobit_simgpu_math::number::Complex;
+use isobit_simgpu_math::gemm::{Form, Kernel, Matrix, Product, kernel, mixed};
+use isobit_simgpu_math::number::{Complex, F8E4M3, F8E5M2, Input};
 
 /// Returns the kernel for the types of A and B, of C, and of the computation; `None` if NVIDIA does
 /// not list the combination.
 pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
     let Arguments { a, b, c, compute, .. } = arguments;
+    // Only cuBLASLt, which names the result, has products of f8.
+    if arguments.d.is_some() && *compute == CUBLAS_COMPUTE_32F {
+        match (a.datatype, b.datatype) {
+            (CUDA_R_8F_E4M3, CUDA_R_8F_E4M3) => return of_f8::<F8E4M3, F8E4M3>(c.datatype),
+            (CUDA_R_8F_E4M3, CUDA_R_8F_E5M2) => return of_f8::<F8E4M3, F8E5M2>(c.datatype),
+            (CUDA_R_8F_E5M2, CUDA_R_8F_E4M3) => return of_f8::<F8E5M2, F8E4M3>(c.datatype),
+            _ => {}
+        }
+    }
     if a.datatype != b.datatype {
         return None;
     }
@@ -34,6 +43,15 @@ pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
             (CUDA_C_64F, CUDA_C_64F) => Some(kernel::<Complex<f64>, Complex<f64>, Complex<f64>>()),
             _ => None,
         },
+        _ => None,
+    }
+}
+
+fn of_f8<A: Input<f32>, B: Input<f32>>(result: i32) -> Option<Kernel> {
+    match result {
+        CUDA_R_16F => Some(mixed::<A, B, f16, f32>()),
+        CUDA_R_16BF => Some(mixed::<A, B, bf16, f32>()),
+        CUDA_R_32F => Some(mixed::<A, B, f32, f32>()),
         _ => None,
     }
 }
@@ -93,6 +111,7 @@ pub(crate) fn product(arguments: &Arguments, what: &'static str) -> Product {
         c: matrix(arguments.c, Form::Plain),
         d: matrix(arguments.result(), Form::Plain),
         d_name: if arguments.d.is_some() { "D" } else { "C" },
+        scales: arguments.scales,
     }
 }
 

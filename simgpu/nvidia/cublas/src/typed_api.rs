@@ -44,6 +44,7 @@ macro_rules! typed {
                 batch: Batch::Strided(0),
             };
             let arguments = Arguments {
+                scales: [None; 2],
                 operations: [transa, transb],
                 sizes: [m.into(), n.into(), k.into()],
                 scalars: [alpha.cast(), beta.cast()],
@@ -93,6 +94,7 @@ macro_rules! typed {
                 batch: Batch::Strided(stride),
             };
             let arguments = Arguments {
+                scales: [None; 2],
                 operations: [transa, transb],
                 sizes: [m.into(), n.into(), k.into()],
                 scalars: [alpha.cast(), beta.cast()],
@@ -139,6 +141,7 @@ macro_rules! typed {
                 batch: Batch::Pointers,
             };
             let arguments = Arguments {
+                scales: [None; 2],
                 operations: [transa, transb],
                 sizes: [m.into(), n.into(), k.into()],
                 scalars: [alpha.cast(), beta.cast()],

@@ -6,8 +6,8 @@ mod device;
 use cudarc::cublas::sys::{self as blas, cublasOperation_t as Op};
 use cudarc::cublaslt::sys::{
     self, cublasComputeType_t as Compute, cublasLtMatmulDescAttributes_t as Attribute,
-    cublasLtMatmulPreferenceAttributes_t as Wish, cublasLtMatrixLayoutAttribute_t as Of, cublasStatus_t as Status,
-    cudaDataType_t as Type,
+    cublasLtMatmulMatrixScale_t as Scale, cublasLtMatmulPreferenceAttributes_t as Wish,
+    cublasLtMatrixLayoutAttribute_t as Of, cublasStatus_t as Status, cudaDataType_t as Type,
 };
 use device::{Device, on_the_simulator};
 use std::ffi::c_void;
@@ -199,5 +199,94 @@ fn what_is_not_computed_has_no_algorithm() {
         // SAFETY: the objects are destroyed once, and recognised afterwards.
         unsafe { check(sys::cublasLtMatrixLayoutDestroy(product.layouts[0])) };
         assert_eq!(product.algorithm(handle, 0).unwrap_err(), Status::CUBLAS_STATUS_INVALID_VALUE);
+    });
+}
+
+/// A product of f8, 16 x 32 by 32 x 5 into f32, with scales of this mode.
+fn product_of_f8(of_b: Type, scales: [*mut f32; 2], mode: Scale) -> Product {
+    let layout = |ty, rows: u64, columns| {
+        let mut layout = null_mut();
+        // SAFETY: an out-parameter.
+        check(unsafe { sys::cublasLtMatrixLayoutCreate(&mut layout, ty, rows, columns, rows as i64) });
+        layout
+    };
+    let mut description = null_mut();
+    // SAFETY: an out-parameter, and attributes of these types.
+    unsafe {
+        check(sys::cublasLtMatmulDescCreate(&mut description, Compute::CUBLAS_COMPUTE_32F, Type::CUDA_R_32F));
+        let set = |of, value: *const c_void, size| {
+            check(sys::cublasLtMatmulDescSetAttribute(description, of, value, size));
+        };
+        set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, from_ref(&Op::CUBLAS_OP_T).cast(), 4);
+        set(Attribute::CUBLASLT_MATMUL_DESC_A_SCALE_MODE, from_ref(&mode).cast(), 4);
+        set(Attribute::CUBLASLT_MATMUL_DESC_B_SCALE_MODE, from_ref(&mode).cast(), 4);
+        set(Attribute::CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, from_ref(&scales[0]).cast(), 8);
+        set(Attribute::CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, from_ref(&scales[1]).cast(), 8);
+    }
+    let layouts = [layout(Type::CUDA_R_8F_E4M3, 32, 16), layout(of_b, 32, 5), layout(Type::CUDA_R_32F, 16, 5)];
+    Product { description, layouts }
+}
+
+#[test]
+fn products_of_f8_have_scales_of_operands_or_of_lines() {
+    on_the_simulator("products_of_f8_have_scales_of_operands_or_of_lines", |device| {
+        let handle = handle();
+        // 0.5, 1 and 2 as f8e4m3, and 1, 2 and 4 as f8e5m2.
+        let (a, b) = ((0..512).map(|i| 0x30 + 8 * (i * 7 % 3) as u8), (0..160).map(|i| 0x3c + 4 * (i * 5 % 3) as u8));
+        let (a, b) = (a.collect::<Vec<_>>(), b.collect::<Vec<_>>());
+        let (of_rows, of_columns): (Vec<f32>, Vec<f32>) =
+            ((1..17).map(|i| i as f32).collect(), (1..6).map(|i| -0.5 * i as f32).collect());
+        for mode in [Scale::CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, Scale::CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F]
+        {
+            let scales = [device.upload(&of_rows), device.upload(&of_columns)];
+            let product = product_of_f8(Type::CUDA_R_8F_E5M2, scales, mode);
+            let found = product.algorithm(handle, 0).expect("an algorithm");
+            let (c, [one, zero], [a_layout, b_layout, layout]) =
+                (device.alloc::<f32>(80), [1f32, 0.0], product.layouts);
+            let [at_a, at_b] = [device.upload(&a), device.upload(&b)];
+            // SAFETY: the scalars are numbers of the scale type; the simulator checks the rest.
+            check(unsafe {
+                let [one, zero] = [from_ref(&one).cast(), from_ref(&zero).cast()];
+                let (result, stream) = (c.cast::<c_void>(), device.stream.cast());
+                let (at_a, at_b, workspace) = (at_a.cast(), at_b.cast(), null_mut());
+                sys::cublasLtMatmul(
+                    handle,
+                    product.description,
+                    one,
+                    at_a,
+                    a_layout,
+                    at_b,
+                    b_layout,
+                    zero,
+                    result,
+                    layout,
+                    result,
+                    layout,
+                    &found.algo,
+                    workspace,
+                    0,
+                    stream,
+                )
+            });
+            let by_line = mode == Scale::CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+            for (at, &got) in device.download(c, 80).iter().enumerate() {
+                let (i, j) = (at % 16, at / 16);
+                let value = |bits: u8, one: u8, step: u8| 2f32.powi(i32::from(bits / step) - i32::from(one / step));
+                let sum: f32 = (0..32).map(|k| value(a[i * 32 + k], 0x38, 8) * value(b[j * 32 + k], 0x3c, 4)).sum();
+                let scale = if by_line { of_rows[i] * of_columns[j] } else { of_rows[0] * of_columns[0] };
+                assert_eq!(got, sum * scale, "row {i}, column {j}");
+            }
+            assert_eq!(device.findings(), []);
+        }
+        let scales = [device.upload(&of_rows), device.upload(&of_columns)];
+        for of_b in [Type::CUDA_R_8F_E5M2, Type::CUDA_R_16F] {
+            let mode = if of_b == Type::CUDA_R_16F {
+                Scale::CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F
+            } else {
+                Scale::CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+            };
+            let refused = product_of_f8(of_b, scales, mode).algorithm(handle, 0);
+            assert_eq!(refused.unwrap_err(), Status::CUBLAS_STATUS_NOT_SUPPORTED);
+        }
     });
 }

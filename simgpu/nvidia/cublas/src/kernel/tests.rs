@@ -10,6 +10,7 @@ use std::ptr::null;
 fn arguments([ab, c, compute]: [c_int; 3]) -> Arguments {
     let operand = |datatype| Operand { pointer: null(), datatype, leading: 1, batch: Batch::Strided(0) };
     Arguments {
+        scales: [None; 2],
         operations: [CUBLAS_OP_N, CUBLAS_OP_C],
         sizes: [1, 1, 2],
         scalars: [null(); 2],

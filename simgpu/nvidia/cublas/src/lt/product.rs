@@ -3,7 +3,7 @@
 use super::objects::{Values, of_matrix, of_product};
 use crate::check::{Arguments, Operand};
 use crate::types::*;
-use isobit_simgpu_math::gemm::Batch;
+use isobit_simgpu_math::gemm::{Batch, Scale};
 use std::ffi::{c_int, c_void};
 
 /// The objects of a product: its description, and those of A, B, C and D.
@@ -51,6 +51,24 @@ impl Description {
         if operation == CUBLAS_OP_N { shape } else { [shape[1], shape[0]] }
     }
 
+    /// Returns the scales of A and B; without an address there is none.
+    ///
+    /// # Errors
+    /// `NOT_SUPPORTED` if one operand has them by lines and the other has not, or for other modes.
+    fn scales(&self) -> Result<[Option<Scale>; 2], Status> {
+        let modes = [CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_DESC_B_SCALE_MODE];
+        let by_line = match modes.map(|mode| self.product.code(mode)) {
+            [CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F] => false,
+            [CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F] => true,
+            _ => return Err(NOT_SUPPORTED),
+        };
+        let pointers = [CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER];
+        Ok(pointers.map(|pointer| {
+            let address = self.product.bits(pointer) as usize;
+            (address != 0).then_some(Scale { address, by_line })
+        }))
+    }
+
     /// Returns the arguments of the product of the matrices at these addresses, as cuBLAS has them.
     ///
     /// # Errors
@@ -76,16 +94,26 @@ impl Description {
         // Bytes are multiplied as transposed A by B, with sizes that are multiples of four.
         let are_bytes = matches!(compute, CUBLAS_COMPUTE_32I | CUBLAS_COMPUTE_32I_PEDANTIC);
         let fits_bytes = operations == [CUBLAS_OP_T, CUBLAS_OP_N] && m % 4 == 0 && k % 4 == 0;
+        let [a, b] = [self.operand(0, a), self.operand(1, b)];
         let [c, d] = [self.operand(2, c), self.operand(3, d)];
         if !is_plain || (are_bytes && !fits_bytes) || c.datatype != d.datatype {
             return Err(NOT_SUPPORTED);
         }
+        let is_f8 = |operand: &Operand| matches!(operand.datatype, CUDA_R_8F_E4M3 | CUDA_R_8F_E5M2);
+        // f8 is multiplied as transposed A by B, of columns at multiples of 16 bytes, with scales.
+        let fits_f8 = operations == [CUBLAS_OP_T, CUBLAS_OP_N] && m % 16 == 0 && k % 16 == 0;
+        let are_aligned = [&a, &b].iter().all(|x| x.pointer.addr() % 16 == 0 && x.leading % 16 == 0);
+        if is_f8(&a) && !(fits_f8 && are_aligned && d.pointer.addr() % 16 == 0) {
+            return Err(NOT_SUPPORTED);
+        }
+        let scales = if is_f8(&a) { self.scales()? } else { [None; 2] };
         Ok(Arguments {
             operations,
             sizes: [m, n, k],
             scalars,
-            a: self.operand(0, a),
-            b: self.operand(1, b),
+            a,
+            b,
+            scales,
             c,
             d: Some(d),
             count: counts[0],

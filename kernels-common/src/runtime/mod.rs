@@ -13,7 +13,8 @@ pub use memory::{DevicePtr, MemoryRuntime, PeerRuntime, PinnedRuntime};
 pub use module::{CompilerRuntime, ModuleRuntime};
 pub use stream::{EventRuntime, StreamRuntime};
 pub use vendor::{
-    Conv, Distribution, FusedAttention, Gemm, Matrix, Random, RangeLibrary, Scratch, Tensor4, Vendor, VendorRuntime,
+    Conv, Distribution, FusedAttention, Gemm, Matrix, Random, RangeLibrary, Scratch, Strided, Tensor4, Vendor,
+    VendorRuntime,
 };
 
 use crate::code::target::Target;

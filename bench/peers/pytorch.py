@@ -232,6 +232,12 @@ def convolved(dtype):
     yield "conv_transpose2d", "32x128x56x56 k3 s2", lambda: F.conv_transpose2d(x2, k2, stride=2)
     yield "conv1d", "32x256x1024 k5", lambda: F.conv1d(x1, k1)
     yield "conv_transpose1d", "32x256x1024 k5 s2", lambda: F.conv_transpose1d(x1, k1, stride=2)
+    x3, k3 = rand(8, 64, 16, 28, 28, dtype=dtype), rand(64, 64, 3, 3, 3, dtype=dtype)
+    depthwise3 = rand(64, 1, 3, 3, 3, dtype=dtype)
+    yield "conv3d", "8x64x16x28x28 k3 p1", lambda: F.conv3d(x3, k3, padding=1)
+    yield "conv3d", "8x64x16x28x28 k3 p1 g64", lambda: F.conv3d(x3, depthwise3, padding=1, groups=64)
+    small3, doubled = rand(8, 64, 8, 14, 14, dtype=dtype), rand(64, 64, 2, 2, 2, dtype=dtype)
+    yield "conv_transpose3d", "8x64x8x14x14 k2 s2", lambda: F.conv_transpose3d(small3, doubled, stride=2)
 
 
 def channels(dtype):

@@ -4,12 +4,13 @@ use crate::cpu_storage::through_host;
 use crate::device::next_numbers;
 use crate::{
     Activation, AdaptivePool, Affine, Attention, BackendDevice, BatchNorm, BernoulliProbs, BinaryOp, Cast, Celu, Clamp,
-    CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CpuStorage, DType, Dropout, Elu, Error,
-    ErrorKind, Flip, Func, GatherNd, GgmlDType, GridSample, GroupNorm, Indexing, KernelArg, LaunchConfig, LayerNorm,
-    Layout, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, MatmulSide, Op, Pack, PackedDType, PackedSrc, Pad,
-    PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce, ReduceOp, Repeat, Resize, Result,
-    Roll, RopeForm, Scalar, ScaledMatmul, Scan, ScatterNd, ScatterReduce, Shape, Sort, TopK, Triangle, UnaryOp, Unpack,
-    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
+    CmpOp, Concat, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Copy2d, CpuStorage,
+    DType, Dropout, Elu, Error, ErrorKind, Flip, Func, GatherNd, GgmlDType, GridSample, GroupNorm, Indexing, KernelArg,
+    LaunchConfig, LayerNorm, Layout, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, MatmulSide, Op, Pack,
+    PackedDType, PackedSrc, Pad, PadMode, PinnedBuffer, Pool1d, Pool2d, Pool3d, Powf, Predicate, QMatmul, Reduce,
+    ReduceOp, Repeat, Resize, Result, Roll, RopeForm, Scalar, ScaledMatmul, Scan, ScatterNd, ScatterReduce, Shape,
+    Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType,
+    validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -1686,6 +1687,15 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Conv2d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
+    /// Computes a 3D convolution; see [`Conv3d`]. Dtypes and class are those of
+    /// [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv3d(&self, layout: &Layout, kernel: &Self, kernel_layout: &Layout, op: Conv3d) -> Result<Self> {
+        Self::apply(&Op::Conv3d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
     /// Computes a 1D transposed convolution; see [`ConvTranspose1d`]. Dtypes and class are those of
     /// [`conv1d`](Self::conv1d).
     ///
@@ -1725,6 +1735,21 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         op: ConvTranspose2d,
     ) -> Result<Self> {
         Self::apply(&Op::ConvTranspose2d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
+    /// Computes a 3D transposed convolution; see [`ConvTranspose3d`]. Dtypes and class are those of
+    /// [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv_transpose3d(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        op: ConvTranspose3d,
+    ) -> Result<Self> {
+        Self::apply(&Op::ConvTranspose3d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
     /// Averages windows along the last dimension; see [`Pool1d`]. Dtypes and class are those of

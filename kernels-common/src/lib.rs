@@ -59,7 +59,7 @@ pub use memory::peer_access::PeerAccess;
 pub use runtime::{
     CompilerRuntime, Conv, DevicePtr, Distribution, EventRuntime, FusedAttention, Gemm, GemmScale, GpuRuntime,
     GraphRuntime, Matrix, MemoryRuntime, ModuleRuntime, PeerRuntime, PinnedRuntime, Random, RangeLibrary, RawGraph,
-    RawGraphExec, ScaledGemm, Scratch, StreamRuntime, Tensor4, Vendor, VendorRuntime,
+    RawGraphExec, ScaledGemm, Scratch, StreamRuntime, Strided, Tensor4, Vendor, VendorRuntime,
 };
 pub use storage::GpuStorage;
 pub use stream::{CurrentStream, GpuStream};

@@ -4,7 +4,8 @@
 use super::Rows;
 use crate::row::Row;
 use isobit_hal::{
-    BackendStorage, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Layout, Matmul, Numerics, Op, Result, Src,
+    BackendStorage, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, DType, Layout, Matmul,
+    Numerics, Op, Result, Src,
 };
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
@@ -58,6 +59,27 @@ fn works() -> Vec<Work> {
             kernel: vec![256, 256, 5],
             dst: vec![32, 256, 2051],
         },
+        Work {
+            op: Op::Conv3d(Conv3d::default().with_padding([1; 3])),
+            name: "8x64x16x28x28 k3 p1",
+            src: vec![8, 64, 16, 28, 28],
+            kernel: vec![64, 64, 3, 3, 3],
+            dst: vec![8, 64, 16, 28, 28],
+        },
+        Work {
+            op: Op::Conv3d(Conv3d::default().with_padding([1; 3]).with_groups(64)),
+            name: "8x64x16x28x28 k3 p1 g64",
+            src: vec![8, 64, 16, 28, 28],
+            kernel: vec![64, 1, 3, 3, 3],
+            dst: vec![8, 64, 16, 28, 28],
+        },
+        Work {
+            op: Op::ConvTranspose3d(ConvTranspose3d::default().with_stride([2; 3])),
+            name: "8x64x8x14x14 k2 s2",
+            src: vec![8, 64, 8, 14, 14],
+            kernel: vec![64, 64, 2, 2, 2],
+            dst: vec![8, 64, 16, 28, 28],
+        },
     ]
 }
 
@@ -79,7 +101,7 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
     let mut out = rows.bench.output(dl.elem_count(), dtype)?;
     // A transposed convolution multiplies each weight with each input, a plain one with each
     // output.
-    let transposed = matches!(op, Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_));
+    let transposed = matches!(op, Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_));
     let (along, channels) = if transposed { (src, src[1]) } else { (dst, dst[1]) };
     let flops = 2.0 * (along[0] * along[2..].iter().product::<usize>() * kl.elem_count() / kernel[0] * channels) as f64;
     let mut vendor = None;

@@ -46,6 +46,8 @@ FUNCTIONS = {
     "conv2d": by_side(F.conv2d, False),
     "conv_transpose1d": by_side(F.conv_transpose1d, True),
     "conv_transpose2d": by_side(F.conv_transpose2d, True),
+    "conv3d": by_side(F.conv3d, False),
+    "conv_transpose3d": by_side(F.conv_transpose3d, True),
 }
 
 
@@ -96,6 +98,17 @@ CASES = [
     plain("conv2d", (2, 3, 6, 7), (4, 3, 2, 5), padding=[1, 4], padding_after=[0, 1], stride=[2, 1]),
     plain("conv_transpose1d", (2, 3, 5), (3, 2, 4), stride=[2], padding=[1], padding_after=[4]),
     plain("conv_transpose2d", (2, 3, 3, 4), (3, 2, 3, 3), stride=[2, 2], padding=[2, 0], padding_after=[0, 1]),
+    plain("conv3d", (1, 1, 3, 4, 5), (1, 1, 2, 3, 2)),
+    plain("conv3d", (2, 3, 4, 5, 3), (4, 3, 3, 3, 3), padding=[1, 1, 1]),
+    plain("conv3d", (1, 2, 6, 5, 7), (3, 2, 2, 3, 2), stride=[2, 1, 3], padding=[0, 2, 1], dilation=[2, 1, 3]),
+    plain("conv3d", (1, 4, 3, 3, 4), (6, 2, 2, 2, 3), groups=[2], padding=[1, 0, 1]),
+    plain("conv3d", (1, 5, 3, 4, 4), (5, 1, 3, 3, 3), groups=[5], padding=[1, 1, 1]),
+    plain("conv3d", (1, 12, 3, 2, 3), (2, 12, 3, 2, 3), padding=[2, 0, 1], padding_after=[0, 1, 2]),
+    plain("conv_transpose3d", (1, 1, 2, 3, 2), (1, 1, 2, 2, 3)),
+    plain("conv_transpose3d", (1, 3, 2, 3, 2), (3, 2, 3, 3, 3), stride=[2, 2, 2], padding=[1, 1, 1], output_padding=[1, 0, 1]),
+    plain("conv_transpose3d", (1, 2, 3, 2, 3), (2, 3, 2, 3, 2), stride=[1, 2, 3], dilation=[2, 2, 1], output_padding=[1, 1, 2]),
+    plain("conv_transpose3d", (1, 4, 2, 3, 2), (4, 2, 3, 2, 2), groups=[2], padding=[1, 0, 0], padding_after=[0, 1, 0]),
+    plain("conv_transpose3d", (1, 40, 2, 2, 2), (40, 1, 2, 3, 3), stride=[2, 1, 1]),
 ]
 
 # Every case in f32, and in turn one of the other dtypes, which keeps the file small.

@@ -15,23 +15,29 @@ pub(super) fn graph(problem: &ConvProblem) -> Result<Graph, String> {
     let data = data_type(problem.dtype)?;
     let sums = if problem.dtype == DType::F64 { data } else { DataType::CUDNN_DATA_FLOAT };
     let conv = Descriptor::new(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)?;
-    let spatial = problem.stride.len() as i64;
+    let spatial = |values| problem.spatial(values).iter().copied().map(i64::from).collect::<Vec<_>>();
     // SAFETY: these are the types of the attributes.
     unsafe {
         conv.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &[sums])?;
         let mode = [Mode::CUDNN_CROSS_CORRELATION];
         conv.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode)?;
     }
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, &[spatial])?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &problem.padding_before.map(i64::from))?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, &problem.padding_after.map(i64::from))?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, &problem.stride.map(i64::from))?;
-    conv.set_ints(CUDNN_ATTR_CONVOLUTION_DILATIONS, &problem.dilation.map(i64::from))?;
+    conv.set_ints(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, &[spatial(&problem.stride).len() as i64])?;
+    conv.set_ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, &spatial(&problem.padding_before))?;
+    conv.set_ints(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, &spatial(&problem.padding_after))?;
+    conv.set_ints(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, &spatial(&problem.stride))?;
+    conv.set_ints(CUDNN_ATTR_CONVOLUTION_DILATIONS, &spatial(&problem.dilation))?;
     conv.finalize()?;
 
     let mut graph = Graph::default();
-    let [src, kernel, dst] = [problem.src, problem.kernel, problem.dst].map(|operand| graph.operand(data, &operand));
-    let [src, kernel, dst] = [src?.descriptor, kernel?.descriptor, dst?.descriptor];
+    let [src, kernel, dst] = [problem.src, problem.kernel, problem.dst].map(|operand| {
+        let [dims, strides] = match problem.is_planar() {
+            true => operand.without(2),
+            false => [operand.dims.to_vec(), operand.strides.to_vec()],
+        };
+        graph.in_memory(data, &dims, &strides, operand.alignment)
+    });
+    let [src, kernel, dst] = [src?, kernel?, dst?];
     let (kind, [from, weights, to, description, alpha, beta]) = if problem.transposed {
         let names = [
             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,

@@ -41,41 +41,52 @@ impl Graph {
     fn tensor(
         &mut self,
         data: DataType,
-        dims: [i64; 4],
-        strides: [i64; 4],
+        dims: &[i64],
+        strides: &[i64],
         set: impl FnOnce(&Descriptor) -> Result<(), String>,
-    ) -> Result<Tensor, String> {
+    ) -> Result<Descriptor, String> {
         self.tensors += 1;
         let descriptor = Descriptor::new(CUDNN_BACKEND_TENSOR_DESCRIPTOR)?;
         // SAFETY: this is the type of the attribute.
         unsafe { descriptor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &[data])? };
-        descriptor.set_ints(CUDNN_ATTR_TENSOR_DIMENSIONS, &dims)?;
-        descriptor.set_ints(CUDNN_ATTR_TENSOR_STRIDES, &strides)?;
+        descriptor.set_ints(CUDNN_ATTR_TENSOR_DIMENSIONS, dims)?;
+        descriptor.set_ints(CUDNN_ATTR_TENSOR_STRIDES, strides)?;
         descriptor.set_ints(CUDNN_ATTR_TENSOR_UNIQUE_ID, &[self.tensors])?;
         set(&descriptor)?;
         descriptor.finalize()?;
-        Ok(Tensor { descriptor, dims })
+        Ok(descriptor)
     }
 
     /// Adds a tensor in memory.
-    pub fn operand(&mut self, data: DataType, operand: &DnnOperand) -> Result<Tensor, String> {
-        let alignment = i64::from(operand.alignment);
-        let [dims, strides] = [operand.dims, operand.strides].map(|all| all.map(i64::from));
-        let tensor =
-            self.tensor(data, dims, strides, |d| d.set_ints(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, &[alignment]))?;
+    pub fn in_memory(
+        &mut self,
+        data: DataType,
+        dims: &[i32],
+        strides: &[i32],
+        alignment: u32,
+    ) -> Result<Descriptor, String> {
+        let [dims, strides] = [dims, strides].map(|all| all.iter().copied().map(i64::from).collect::<Vec<_>>());
+        let aligned = [i64::from(alignment)];
+        let tensor = self.tensor(data, &dims, &strides, |d| d.set_ints(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, &aligned))?;
         self.operands.push(self.tensors);
         Ok(tensor)
     }
 
+    /// Adds an operand of attention, a tensor in memory.
+    pub fn operand(&mut self, data: DataType, operand: &DnnOperand) -> Result<Tensor, String> {
+        let descriptor = self.in_memory(data, &operand.dims, &operand.strides, operand.alignment)?;
+        Ok(Tensor { descriptor, dims: operand.dims.map(i64::from) })
+    }
+
     /// Adds a number of 32 bits, whose value comes from the host.
     fn number(&mut self, data: DataType, bits: u32) -> Result<Tensor, String> {
-        let tensor = self.tensor(data, [1; 4], [1; 4], |descriptor| {
+        let descriptor = self.tensor(data, &[1; 4], &[1; 4], |descriptor| {
             // SAFETY: this is the type of the attribute.
             unsafe { descriptor.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, &[true])? };
             descriptor.set_ints(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, &[4])
         })?;
         self.numbers.push((self.tensors, bits));
-        Ok(tensor)
+        Ok(Tensor { descriptor, dims: [1; 4] })
     }
 
     pub fn float(&mut self, value: f32) -> Result<Tensor, String> {
@@ -89,11 +100,12 @@ impl Graph {
     /// Adds a contiguous tensor between two operations, which need not exist in memory.
     fn between(&mut self, data: DataType, dims: [i64; 4]) -> Result<Tensor, String> {
         let strides = [dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1];
-        self.tensor(data, dims, strides, |descriptor| {
+        let descriptor = self.tensor(data, &dims, &strides, |descriptor| {
             // SAFETY: this is the type of the attribute.
             unsafe { descriptor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, &[true])? };
             descriptor.set_ints(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, &[16])
-        })
+        })?;
+        Ok(Tensor { descriptor, dims })
     }
 
     /// Adds an operation that is described whole.

@@ -54,6 +54,9 @@ impl Plan {
         if problem.padding_before != problem.padding_after {
             return Err("only supports the same padding on both sides".into());
         }
+        if !problem.is_planar() {
+            return Err("is not asked for convolutions over three dimensions".into());
+        }
         let mut plan = Self {
             library,
             transposed: problem.transposed,
@@ -92,7 +95,8 @@ impl Plan {
         // SAFETY: the descriptors are alive, and the out-parameters are valid pointers.
         let status = unsafe { ask(self.conv.raw, input.raw, self.kernel.raw, n, c, h, w) };
         check(self.library, status, "querying the sizes of the result")?;
-        if dims == result.dims { Ok(()) } else { Err(format!("expects a result of {dims:?}, not {:?}", result.dims)) }
+        let [wanted, _] = result.without(2);
+        if dims == wanted[..] { Ok(()) } else { Err(format!("expects a result of {dims:?}, not {wanted:?}")) }
     }
 
     /// Returns the library's solutions, in its order of expected speed.
@@ -170,15 +174,15 @@ struct Tensor {
 }
 
 impl Tensor {
-    fn new(library: &'static Miopen, data: miopenDataType_t, operand: &DnnOperand) -> Result<Self, String> {
+    fn new(library: &'static Miopen, data: miopenDataType_t, operand: &DnnOperand<5>) -> Result<Self, String> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the out-parameter is a valid pointer.
         let made = unsafe { (library.miopenCreateTensorDescriptor)(&mut raw) };
         check(library, made, "creating a tensor descriptor")?;
         let tensor = Self { library, raw };
-        let (dims, strides) = (operand.dims.as_ptr(), operand.strides.as_ptr());
+        let [dims, strides] = operand.without(2);
         // SAFETY: the descriptor is alive; the arrays have four elements.
-        let set = unsafe { (library.miopenSetTensorDescriptor)(raw, data, 4, dims, strides) };
+        let set = unsafe { (library.miopenSetTensorDescriptor)(raw, data, 4, dims.as_ptr(), strides.as_ptr()) };
         check(library, set, "setting a tensor descriptor")?;
         Ok(tensor)
     }
@@ -207,7 +211,7 @@ impl Convolution {
         check(library, made, "creating a convolution descriptor")?;
         let conv = Self { library, raw };
         let [padding, stride, dilation] =
-            [&problem.padding_before, &problem.stride, &problem.dilation].map(|p| p.as_ptr());
+            [&problem.padding_before, &problem.stride, &problem.dilation].map(|p| problem.spatial(p).as_ptr());
         // SAFETY: the descriptor is alive; the arrays have two elements.
         unsafe {
             let initialize = library.miopenInitConvolutionNdDescriptor;

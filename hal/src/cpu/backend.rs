@@ -112,7 +112,8 @@ impl BackendStorage for CpuStorage {
             | Op::UniqueInverse
             | Op::UniqueCounts { .. }
             | Op::UniqueFirst { .. } => compact::unique(op, stored(0), dst, dl),
-            Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => {
+            Op::Conv1d(_) | Op::Conv2d(_) | Op::Conv3d(_) => conv::conv(op, stored(0), stored(1), dst, dl),
+            Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_) => {
                 conv::conv(op, stored(0), stored(1), dst, dl);
             }
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => pooling::averages(op, stored(0), dst, dl),

@@ -76,6 +76,8 @@ impl Op {
                 | Op::Conv2d(_)
                 | Op::ConvTranspose1d(_)
                 | Op::ConvTranspose2d(_)
+                | Op::Conv3d(_)
+                | Op::ConvTranspose3d(_)
                 | Op::RandUniform(_)
                 | Op::RandNormal(_)
                 | Op::ScaledDotProductAttention(_)
@@ -94,7 +96,8 @@ impl Op {
     /// Whether the operation sums [block products](Numerics::Block) for dtypes that have them.
     pub const fn has_blocks(&self) -> bool {
         match self {
-            Op::Matmul(_) | Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => true,
+            Op::Matmul(_) | Op::Conv1d(_) | Op::Conv2d(_) | Op::Conv3d(_) => true,
+            Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_) => true,
             Op::QMatmul(q) | Op::QMatmulId(q) => matches!(q.activations, QActivations::Float),
             _ => false,
         }
@@ -214,6 +217,8 @@ impl Op {
             | Op::Conv2d(_)
             | Op::ConvTranspose1d(_)
             | Op::ConvTranspose2d(_)
+            | Op::Conv3d(_)
+            | Op::ConvTranspose3d(_)
             | Op::AvgPool1d(_)
             | Op::AvgPool2d(_)
             | Op::AvgPool3d(_)

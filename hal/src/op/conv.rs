@@ -156,6 +156,21 @@ conv! {
     Conv2d 2
 }
 conv! {
+    /// Like [`Conv1d`], with an input `[n, c_in, d, h, w]` and a kernel `[c_out, c_in / groups, kd,
+    /// kh, kw]`. Parameters have one value for d, one for h and one for w.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, Conv3d, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, 10.0])?;
+    /// let (xl, kl) = (Layout::contiguous((1, 1, 2, 1, 2)), Layout::contiguous((1, 1, 2, 1, 1)));
+    /// let y = x.conv3d(&xl, &kernel, &kl, Conv3d::default())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [31.0, 42.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Conv3d 3
+}
+conv! {
     @transposed
     /// A transposed convolution `[n, c_in, l] * [c_in, c_out / groups, k] -> [n, c_out, l_out]`,
     /// with `l_out = (l - 1) stride - padding_before - padding_after + dilation (k - 1) +
@@ -188,4 +203,20 @@ conv! {
     /// # Ok::<(), isobit_hal::Error>(())
     /// ```
     ConvTranspose2d 2
+}
+conv! {
+    @transposed
+    /// Like [`ConvTranspose1d`], with an input `[n, c_in, d, h, w]` and a kernel `[c_in, c_out /
+    /// groups, kd, kh, kw]`. Parameters have one value for d, one for h and one for w.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, ConvTranspose3d, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, 10.0])?;
+    /// let l = Layout::contiguous((1, 1, 2, 1, 1));
+    /// let y = x.conv_transpose3d(&l, &kernel, &l, ConvTranspose3d::default())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 12.0, 20.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ConvTranspose3d 3
 }

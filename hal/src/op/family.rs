@@ -6,11 +6,12 @@
 
 use super::{
     Activation, AdaptivePool, Affine, Attention, BatchNorm, Bernoulli, BernoulliProbs, BinaryOp, Cast, Celu, Clamp,
-    CmpOp, Concat, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Elu, Flip, GatherNd, GgmlDType,
-    GridSample, GroupNorm, Indexing, Interpolation, LayerNorm, LeakyRelu, LocalResponseNorm, Matmul, MatmulInteger, Op,
-    Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations, QMatmul, RandNormal,
-    RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, ScaledMatmul, Scan, ScanOp, ScatterNd, ScatterOp,
-    ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    CmpOp, Concat, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Dropout, Elu, Flip,
+    GatherNd, GgmlDType, GridSample, GroupNorm, Indexing, Interpolation, LayerNorm, LeakyRelu, LocalResponseNorm,
+    Matmul, MatmulInteger, Op, Pack, PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, Powf, Predicate, QActivations,
+    QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, Roll, RopeForm, ScaledMatmul, Scan, ScanOp,
+    ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d,
+    UpsampleNearest2d,
 };
 use crate::Scalar;
 use std::fmt;
@@ -189,6 +190,8 @@ impl Family {
                 Op::Conv2d(Conv2d::default()),
                 Op::ConvTranspose1d(ConvTranspose1d::default()),
                 Op::ConvTranspose2d(ConvTranspose2d::default()),
+                Op::Conv3d(Conv3d::default()),
+                Op::ConvTranspose3d(ConvTranspose3d::default()),
             ],
             Family::Pooling => {
                 let (line, plane, volume) = (Pool1d::new([2]), Pool2d::new([2; 2]), Pool3d::new([2; 3]));
@@ -300,7 +303,8 @@ impl Op {
             | Op::UniqueInverse
             | Op::UniqueCounts { .. }
             | Op::UniqueFirst { .. } => Family::Compact,
-            Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => Family::Conv,
+            Op::Conv1d(_) | Op::Conv2d(_) | Op::Conv3d(_) => Family::Conv,
+            Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_) => Family::Conv,
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => Family::Pooling,
             Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => Family::Pooling,
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Family::Pooling,

@@ -26,7 +26,7 @@ mod window;
 
 pub use attention::Attention;
 pub use class::Class;
-pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
+pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
 pub use family::Family;
 pub use functions::{Activation, BinaryOp, CmpOp, Predicate, ReduceOp, RopeForm, ScanOp, ScatterOp, UnaryOp};
 pub use grid_sample::{GridPadding, GridSample, Interpolation};
@@ -535,6 +535,10 @@ pub enum Op {
     ConvTranspose1d(ConvTranspose1d),
     /// See [`ConvTranspose2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
     ConvTranspose2d(ConvTranspose2d),
+    /// See [`Conv3d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    Conv3d(Conv3d),
+    /// See [`ConvTranspose3d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    ConvTranspose3d(ConvTranspose3d),
     /// The average of each window; see [`Pool1d`]. Floats. Dtypes: `[src, dst]`, equal.
     AvgPool1d(Pool1d),
     /// The average of each window; see [`Pool2d`]. Floats. Dtypes: `[src, dst]`, equal.
@@ -752,6 +756,8 @@ impl Op {
             Op::Conv2d(_) => "conv2d",
             Op::ConvTranspose1d(_) => "conv_transpose1d",
             Op::ConvTranspose2d(_) => "conv_transpose2d",
+            Op::Conv3d(_) => "conv3d",
+            Op::ConvTranspose3d(_) => "conv_transpose3d",
             Op::AvgPool1d(_) => "avg_pool1d",
             Op::AvgPool2d(_) => "avg_pool2d",
             Op::AvgPool3d(_) => "avg_pool3d",
@@ -806,6 +812,8 @@ impl Op {
             Op::Conv2d(op) => op.numerics,
             Op::ConvTranspose1d(op) => op.numerics,
             Op::ConvTranspose2d(op) => op.numerics,
+            Op::Conv3d(op) => op.numerics,
+            Op::ConvTranspose3d(op) => op.numerics,
             Op::RandUniform(op) => op.numerics,
             Op::RandNormal(op) => op.numerics,
             Op::ScaledDotProductAttention(op) => op.numerics,
@@ -823,6 +831,8 @@ impl Op {
             Op::Conv2d(op) => op.numerics = numerics,
             Op::ConvTranspose1d(op) => op.numerics = numerics,
             Op::ConvTranspose2d(op) => op.numerics = numerics,
+            Op::Conv3d(op) => op.numerics = numerics,
+            Op::ConvTranspose3d(op) => op.numerics = numerics,
             Op::RandUniform(op) => op.numerics = numerics,
             Op::RandNormal(op) => op.numerics = numerics,
             Op::ScaledDotProductAttention(op) => op.numerics = numerics,

@@ -29,6 +29,10 @@ fn convolutions_have_pytorchs_shapes() {
     let grouped = ConvTranspose1d::default().with_groups(2).with_dilation([3]);
     assert_eq!(two(Op::ConvTranspose1d(grouped), &[2, 4, 5], &[4, 3, 2]), [2, 6, 8]);
     assert_eq!(two(Op::Conv2d(plain), &[0, 4, 9, 11], &[6, 4, 3, 5]), [0, 6, 7, 7]);
+    let volume = Conv3d::default().with_stride([1, 2, 3]);
+    assert_eq!(two(Op::Conv3d(volume), &[2, 4, 5, 9, 11], &[6, 4, 2, 3, 5]), [2, 6, 4, 4, 3]);
+    let back = ConvTranspose3d::default().with_stride([1, 2, 3]).with_padding([1, 0, 0]);
+    assert_eq!(two(Op::ConvTranspose3d(back), &[2, 4, 5, 3, 2], &[4, 6, 2, 3, 5]), [2, 6, 4, 7, 8]);
 }
 
 #[test]

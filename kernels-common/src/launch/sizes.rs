@@ -374,6 +374,9 @@ sizes! {
     /// The positions that a dimension may span.
     CONV_SPAN = Size::fixed("conv.span", 1 << 29)
         .out_of_reach("a wider dimension is split, and refused if it cannot be");
+    /// The bits of positions along two dimensions that are one number.
+    CONV_ROW_BITS = Size::fixed("conv.row_bits", 30)
+        .out_of_reach("wider dimensions are split, and refused if they cannot be");
 
     /// The most units of one launch: a grid has fewer than 2^32 threads.
     UPSAMPLE = Size::adjusted("upsample.units", 1 << 30, 128);

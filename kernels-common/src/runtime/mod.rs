@@ -13,8 +13,8 @@ pub use memory::{DevicePtr, MemoryRuntime, PeerRuntime, PinnedRuntime};
 pub use module::{CompilerRuntime, ModuleRuntime};
 pub use stream::{EventRuntime, StreamRuntime};
 pub use vendor::{
-    Conv, Distribution, FusedAttention, Gemm, GemmScale, Matrix, Random, RangeLibrary, ScaledGemm, Scratch, Tensor4,
-    Vendor, VendorRuntime,
+    Conv, Distribution, FusedAttention, Gemm, GemmScale, Matrix, Random, RangeLibrary, ScaledGemm, Scratch, Strided,
+    Tensor4, Vendor, VendorRuntime,
 };
 
 use crate::code::target::Target;

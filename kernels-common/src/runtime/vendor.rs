@@ -69,40 +69,43 @@ pub struct Gemm {
 }
 
 /// An operand of a convolution or of attention by a vendor library. Strides are in elements;
-/// dimensions are `[n, c, h, w]`, or those of a kernel, or `[batch, heads, tokens, d]`.
+/// dimensions are `[n, c, d, h, w]`, or those of a kernel, or `[batch, heads, tokens, d]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Tensor4 {
+pub struct Strided<const RANK: usize> {
     /// The address of the first element.
     pub ptr: DevicePtr,
     /// The size of each dimension.
-    pub dims: [usize; 4],
+    pub dims: [usize; RANK],
     /// The distance between neighbours along each dimension.
-    pub strides: [usize; 4],
+    pub strides: [usize; RANK],
 }
 
-/// A convolution or transposed convolution over two spatial dimensions, by a vendor library. In
-/// one-dimensional convolutions the first spatial dimension has size 1. No dimension is 0.
+/// An operand of attention.
+pub type Tensor4 = Strided<4>;
+
+/// A convolution or transposed convolution over three spatial dimensions, by a vendor library. In
+/// convolutions of fewer dimensions the first of the three have size 1. No dimension is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Conv {
     /// The dtype of all three operands: f16, bf16, f32 or f64.
     pub dtype: DType,
     /// Whether the convolution is transposed.
     pub transposed: bool,
-    /// The input, `[n, c_in, h, w]`.
-    pub src: Tensor4,
-    /// The kernel, `[c_out, c_in / groups, kh, kw]`, or `[c_in, c_out / groups, kh, kw]` if
+    /// The input, `[n, c_in, d, h, w]`.
+    pub src: Strided<5>,
+    /// The kernel, `[c_out, c_in / groups, kd, kh, kw]`, or `[c_in, c_out / groups, kd, kh, kw]` if
     /// transposed.
-    pub kernel: Tensor4,
-    /// The output, `[n, c_out, h_out, w_out]`.
-    pub dst: Tensor4,
-    /// The stride along h and w.
-    pub stride: [usize; 2],
-    /// The padding along h and w, before the input.
-    pub padding_before: [usize; 2],
+    pub kernel: Strided<5>,
+    /// The output, `[n, c_out, d_out, h_out, w_out]`.
+    pub dst: Strided<5>,
+    /// The stride along d, h and w.
+    pub stride: [usize; 3],
+    /// The padding along d, h and w, before the input.
+    pub padding_before: [usize; 3],
     /// The same after the input.
-    pub padding_after: [usize; 2],
-    /// The dilation along h and w.
-    pub dilation: [usize; 2],
+    pub padding_after: [usize; 3],
+    /// The dilation along d, h and w.
+    pub dilation: [usize; 3],
     /// The number of channel groups.
     pub groups: usize,
 }

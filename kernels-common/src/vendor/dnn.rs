@@ -1,16 +1,16 @@
 //! Convolutions and attention as the deep-learning libraries of both vendors take them: without
 //! addresses, so that problems that one plan solves are equal.
 
-use crate::runtime::{Conv, FusedAttention, Tensor4};
+use crate::runtime::{Conv, FusedAttention, Strided};
 use isobit_hal::DType;
 
 /// An operand of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct DnnOperand {
+pub struct DnnOperand<const RANK: usize = 4> {
     /// The size of each dimension.
-    pub dims: [i32; 4],
+    pub dims: [i32; RANK],
     /// The stride along each dimension, in elements.
-    pub strides: [i32; 4],
+    pub strides: [i32; RANK],
     /// The alignment of the address in bytes, at most 16.
     pub alignment: u32,
 }
@@ -23,21 +23,21 @@ pub struct ConvProblem {
     /// Whether the convolution is transposed. Libraries call this the gradient of a convolution
     /// with respect to its input.
     pub transposed: bool,
-    /// The input, `[n, c_in, h, w]`.
-    pub src: DnnOperand,
-    /// The kernel, `[c_out, c_in / groups, kh, kw]`, or `[c_in, c_out / groups, kh, kw]` if
+    /// The input, `[n, c_in, d, h, w]`.
+    pub src: DnnOperand<5>,
+    /// The kernel, `[c_out, c_in / groups, kd, kh, kw]`, or `[c_in, c_out / groups, kd, kh, kw]` if
     /// transposed, which is the kernel of the convolution that it transposes.
-    pub kernel: DnnOperand,
-    /// The output, `[n, c_out, h_out, w_out]`.
-    pub dst: DnnOperand,
-    /// The stride along h and w.
-    pub stride: [i32; 2],
-    /// The padding along h and w, before the input.
-    pub padding_before: [i32; 2],
+    pub kernel: DnnOperand<5>,
+    /// The output, `[n, c_out, d_out, h_out, w_out]`.
+    pub dst: DnnOperand<5>,
+    /// The stride along d, h and w.
+    pub stride: [i32; 3],
+    /// The padding along d, h and w, before the input.
+    pub padding_before: [i32; 3],
     /// The same after the input.
-    pub padding_after: [i32; 2],
-    /// The dilation along h and w.
-    pub dilation: [i32; 2],
+    pub padding_after: [i32; 3],
+    /// The dilation along d, h and w.
+    pub dilation: [i32; 3],
     /// The number of channel groups.
     pub groups: i32,
 }
@@ -54,21 +54,26 @@ fn all_small<const N: usize>(values: [usize; N]) -> Result<[i32; N], String> {
     Ok(small_values)
 }
 
-impl DnnOperand {
-    fn of(tensor: &Tensor4) -> Result<Self, String> {
-        let Tensor4 { ptr, dims, mut strides } = *tensor;
+impl<const RANK: usize> DnnOperand<RANK> {
+    fn of(tensor: &Strided<RANK>) -> Result<Self, String> {
+        let Strided { ptr, dims, mut strides } = *tensor;
         if dims.iter().zip(strides).any(|(&size, stride)| size > 1 && stride == 0) {
             return Err("does not support operands that repeat elements".into());
         }
         // The stride of a dimension of size 1 is never used, but libraries identify a layout by all
         // strides, so it is set to that of a contiguous layout.
-        for d in (0..4).rev().filter(|&d| dims[d] == 1) {
-            strides[d] = if d == 3 { 1 } else { dims[d + 1] * strides[d + 1] };
+        for d in (0..RANK).rev().filter(|&d| dims[d] == 1) {
+            strides[d] = if d == RANK - 1 { 1 } else { dims[d + 1] * strides[d + 1] };
         }
         let extent = dims.iter().zip(strides).fold(1usize, |n, (size, stride)| n.saturating_add((size - 1) * stride));
         small(extent)?;
         let alignment = if ptr.0 == 0 { 16 } else { 1 << ptr.0.trailing_zeros().min(4) };
         Ok(Self { dims: all_small(dims)?, strides: all_small(strides)?, alignment })
+    }
+
+    /// Returns the sizes and strides without those of a dimension of size 1.
+    pub fn without(&self, dimension: usize) -> [Vec<i32>; 2] {
+        [self.dims, self.strides].map(|all| [&all[..dimension], &all[dimension + 1..]].concat())
     }
 
     /// Whether the elements are contiguous in row-major order.
@@ -99,6 +104,18 @@ impl ConvProblem {
             dilation: all_small(conv.dilation)?,
             groups: small(conv.groups)?,
         })
+    }
+
+    /// Whether the convolution is one of planes, which libraries get without the first spatial
+    /// dimension: they are faster over two.
+    pub fn is_planar(&self) -> bool {
+        let planes = [&self.src, &self.kernel, &self.dst].map(|operand| operand.dims[2]);
+        planes == [1; 3] && self.padding_before[0] == 0
+    }
+
+    /// Returns those of the values along d, h and w that a library gets.
+    pub fn spatial<'v>(&self, values: &'v [i32; 3]) -> &'v [i32] {
+        &values[usize::from(self.is_planar())..]
     }
 }
 
@@ -154,40 +171,41 @@ impl AttentionProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::DevicePtr;
+    use crate::runtime::{DevicePtr, Tensor4};
 
-    fn tensor(ptr: u64, dims: [usize; 4], strides: [usize; 4]) -> Tensor4 {
-        Tensor4 { ptr: DevicePtr(ptr), dims, strides }
+    fn tensor<const N: usize>(ptr: u64, dims: [usize; N], strides: [usize; N]) -> Strided<N> {
+        Strided { ptr: DevicePtr(ptr), dims, strides }
     }
 
-    fn conv(src: Tensor4) -> Conv {
+    fn conv(src: Strided<5>) -> Conv {
         Conv {
             dtype: DType::F32,
             transposed: false,
             src,
-            kernel: tensor(512, [3, 2, 1, 5], [10, 5, 5, 1]),
-            dst: tensor(1024, [1, 3, 1, 4], [12, 4, 4, 1]),
-            stride: [1, 2],
-            padding_before: [0, 1],
-            padding_after: [0, 1],
-            dilation: [1, 1],
+            kernel: tensor(512, [3, 2, 1, 1, 5], [10, 5, 5, 5, 1]),
+            dst: tensor(1024, [1, 3, 1, 1, 4], [12, 4, 4, 4, 1]),
+            stride: [1, 1, 2],
+            padding_before: [0, 0, 1],
+            padding_after: [0, 0, 1],
+            dilation: [1, 1, 1],
             groups: 1,
         }
     }
 
     #[test]
     fn strides_that_are_never_used_do_not_tell_plans_apart() {
-        let of = |ptr, strides| ConvProblem::of(&conv(tensor(ptr, [1, 2, 1, 9], strides))).unwrap();
-        let packed = of(256, [18, 9, 9, 1]);
-        assert_eq!(of(256, [777, 9, 0, 1]), packed);
+        let of = |ptr, strides| ConvProblem::of(&conv(tensor(ptr, [1, 2, 1, 1, 9], strides))).unwrap();
+        let packed = of(256, [18, 9, 9, 9, 1]);
+        assert_eq!(of(256, [777, 9, 5, 0, 1]), packed);
         assert!(packed.src.is_packed() && packed.kernel.is_packed());
-        assert!(!of(256, [20, 10, 9, 1]).src.is_packed());
-        assert_eq!((packed.src.alignment, of(260, [18, 9, 9, 1]).src.alignment), (16, 4));
+        assert!(!of(256, [20, 10, 9, 9, 1]).src.is_packed());
+        assert_eq!((packed.src.alignment, of(260, [18, 9, 9, 9, 1]).src.alignment), (16, 4));
     }
 
     #[test]
     fn problems_that_differ_in_dtype_alone_have_plans_of_their_own() {
-        let of = |dtype| ConvProblem::of(&Conv { dtype, ..conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1])) }).unwrap();
+        let of =
+            |dtype| ConvProblem::of(&Conv { dtype, ..conv(tensor(256, [1, 2, 1, 1, 9], [18, 9, 9, 9, 1])) }).unwrap();
         assert_ne!(of(DType::F16), of(DType::BF16));
         let all = tensor(256, [1, 2, 4, 8], [64, 32, 8, 1]);
         let attention = FusedAttention {
@@ -221,7 +239,8 @@ mod tests {
 
     #[test]
     fn what_no_library_takes_is_said() {
-        let of = |dims, strides| ConvProblem::of(&conv(tensor(256, dims, strides)));
+        let with_plane = |[a, b, h, w]: [usize; 4]| [a, b, 1, h, w];
+        let of = |dims, strides| ConvProblem::of(&conv(tensor(256, with_plane(dims), with_plane(strides))));
         assert!(of([2, 2, 1, 9], [0, 9, 9, 1]).unwrap_err().contains("repeat"));
         assert!(of([2, 2, 1, 1 << 31], [1 << 33, 1 << 32, 1 << 31, 1]).unwrap_err().contains("2^31"));
         assert!(of([4, 2, 1, 1 << 29], [1 << 30, 1 << 29, 1 << 29, 1]).unwrap_err().contains("2^31"), "the extent");

@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn lines_of_bytes_begin_at_words() {
         let (a, b, c) = (matrix(4, 8, 1, 24), matrix(8, 1, 12, 48), matrix(1, 5, 1, 15));
-        let problem = Gemm { dtype: DType::I8, batch: 2, m: 3, n: 4, k: 5, a, b, c };
+        let problem = Gemm { dtype: DType::I8, scaled: None, batch: 2, m: 3, n: 4, k: 5, a, b, c };
         assert!(BlasGemm::of(&problem).is_ok());
         for odd in [
             Gemm { a: matrix(5, 8, 1, 24), ..problem },

@@ -4,8 +4,8 @@
 
 use super::{Device, assert_same_bits, bits, device};
 use isobit_hal::{
-    BackendDevice, BackendStorage, Conv1d, Conv2d, ConvTranspose2d, CpuDevice, CpuStorage, DType, Layout, Numerics, Op,
-    Src,
+    BackendDevice, BackendStorage, Conv1d, Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d, CpuDevice, CpuStorage,
+    DType, Layout, Numerics, Op, Src,
 };
 
 /// An operation, and the dimensions of input, kernel and result.
@@ -37,16 +37,20 @@ pub(super) fn is_simulated() -> bool {
 
 /// One for each way through the kernels: packed pixels, gathered where a card has warpgroups and
 /// spread elsewhere; few input channels, with several taps per segment; strides and dilations;
-/// groups of several segments; phases; one dimension; and more tiles than a card takes at once.
+/// groups of several segments; phases; one and three dimensions; and more tiles than a card takes at
+/// once.
 fn works() -> Vec<Work> {
     let plain = Conv2d::default();
     let padded = plain.with_padding([1, 1]);
     let doubled = ConvTranspose2d::default().with_stride([2, 2]);
+    let volume = Conv3d::default().with_padding([1, 0, 1]);
+    let doubled_volume = ConvTranspose3d::default().with_stride([1, 2, 2]);
     if is_simulated() {
         return vec![
             Work::new(Op::Conv2d(padded), &[2, 34, 3, 4], &[17, 34, 2, 2]),
             Work::new(Op::Conv2d(plain.with_padding([3, 2])), &[1, 5, 5, 6], &[16, 5, 7, 4]),
             Work::new(Op::ConvTranspose2d(doubled), &[1, 36, 3, 4], &[36, 17, 2, 2]),
+            Work::new(Op::Conv3d(volume), &[1, 34, 2, 2, 3], &[17, 34, 2, 1, 2]),
         ];
     }
     vec![
@@ -57,6 +61,9 @@ fn works() -> Vec<Work> {
         Work::new(Op::ConvTranspose2d(doubled.with_output_padding([1, 0])), &[2, 36, 11, 13], &[36, 30, 3, 3]),
         Work::new(Op::Conv1d(Conv1d::default().with_padding([2])), &[3, 130, 200], &[66, 130, 4]),
         Work::new(Op::Conv2d(plain), &[8, 33, 65, 64], &[16, 33, 2, 1]),
+        Work::new(Op::Conv3d(volume), &[2, 40, 7, 9, 11], &[36, 40, 3, 2, 3]),
+        Work::new(Op::Conv3d(volume.with_dilation([2, 1, 1])), &[1, 6, 8, 9, 10], &[20, 6, 2, 3, 2]),
+        Work::new(Op::ConvTranspose3d(doubled_volume), &[1, 36, 4, 5, 6], &[36, 20, 2, 3, 2]),
     ]
 }
 

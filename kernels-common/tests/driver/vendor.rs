@@ -5,7 +5,7 @@
 use super::{Device, Storage, device_count};
 use half::{bf16, f16};
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Shape};
-use isobit_kernels::{Conv, Tensor4, Vendor, VendorRuntime};
+use isobit_kernels::{Conv, Strided, Vendor, VendorRuntime};
 
 pub(super) fn device() -> Option<Device> {
     match device_count() {
@@ -131,9 +131,9 @@ fn download(storage: &Storage) -> Vec<f64> {
     }
 }
 
-fn tensor(storage: &Storage, dims: [usize; 4]) -> Tensor4 {
-    let strides = [dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1];
-    Tensor4 { ptr: storage.ptr(), dims, strides }
+/// A tensor of one plane.
+fn tensor(storage: &Storage, [n, c, h, w]: [usize; 4]) -> Strided<5> {
+    Strided { ptr: storage.ptr(), dims: [n, c, 1, h, w], strides: [c * h * w, h * w, h * w, w, 1] }
 }
 
 /// Whether the library did it; `None` if it is not installed.
@@ -171,16 +171,17 @@ fn convolutions_are_within_their_bound() {
             let (kernel, kernel_storage) = operand(&device, dtype, problem.kernel.iter().product(), 2);
             let result = problem.result();
             let dst = operand(&device, dtype, result.iter().product(), 3).1;
+            let along = |d, [h, w]: [usize; 2]| [d, h, w];
             let conv = Conv {
                 dtype,
                 transposed: problem.transposed,
                 src: tensor(&src_storage, problem.src),
                 kernel: tensor(&kernel_storage, problem.kernel),
                 dst: tensor(&dst, result),
-                stride: problem.stride,
-                padding_before: problem.padding,
-                padding_after: std::array::from_fn(|d| problem.padding[d] + problem.more_after[d]),
-                dilation: problem.dilation,
+                stride: along(1, problem.stride),
+                padding_before: along(0, problem.padding),
+                padding_after: along(0, std::array::from_fn(|d| problem.padding[d] + problem.more_after[d])),
+                dilation: along(1, problem.dilation),
                 groups: problem.groups,
             };
             // The second run uses the cached plan.
@@ -223,13 +224,13 @@ fn what_a_library_cannot_do_is_declined_and_touches_nothing() {
     let mut conv = Conv {
         dtype: DType::F32,
         transposed: false,
-        src: Tensor4 { ptr: src.ptr(), dims: [8, 8, 1, 1], strides: [0, 1, 1, 1] },
+        src: Strided { ptr: src.ptr(), dims: [8, 8, 1, 1, 1], strides: [0, 1, 1, 1, 1] },
         kernel: tensor(&kernel, [1, 8, 1, 1]),
         dst: tensor(&dst, [8, 1, 1, 1]),
-        stride: [1, 1],
-        padding_before: [0, 0],
-        padding_after: [0, 0],
-        dilation: [1, 1],
+        stride: [1; 3],
+        padding_before: [0; 3],
+        padding_after: [0; 3],
+        dilation: [1; 3],
         groups: 1,
     };
     let Some(repeated) = convolve(&device, &conv) else { return };
@@ -237,7 +238,7 @@ fn what_a_library_cannot_do_is_declined_and_touches_nothing() {
     conv.src = tensor(&src, [1, 8, 1, 1]);
     conv.dst = tensor(&dst, [1, 1, 1, 1]);
     // The kernel does not match the source, so no such convolution has this result.
-    conv.kernel.dims = [1, 8, 3, 1];
+    conv.kernel.dims = [1, 8, 1, 3, 1];
     assert!(convolve(&device, &conv).is_some_and(|declined| declined.is_err()));
     assert_eq!(download(&dst), before);
 }

@@ -10,7 +10,7 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Indexing, Op};
+use isobit::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, DType, Indexing, Op};
 
 pub(super) const TABLE: Table = &[
     ("Conv", Rule::Code(conv_node)),
@@ -29,27 +29,29 @@ fn add_channels(ops: &Ops, x: &Tensor, bias: &Tensor) -> Lowered<Tensor> {
     ops.add(x, &ops.reshape(bias, &shape)?)
 }
 
+/// Returns one size for each dimension.
+fn sizes<const RANK: usize>(sizes: &[usize]) -> Lowered<[usize; RANK]> {
+    sizes.try_into().map_err(|_| Stop::Failed(format!("{RANK} sizes were expected, not {sizes:?}")))
+}
+
 fn convolve(call: &Call<'_>, x: &Tensor, weights: &Tensor) -> Lowered<Tensor> {
     let ops = call.ops();
     let groups = size_of(call.int("group").unwrap_or(1))?;
     let (input, kernel) = (spatial(x)?, kernel_of(call, spatial(weights)?)?);
     let windows = Windows::of(call, input, kernel)?;
     let (before, after) = (&windows.before, &windows.after);
+    macro_rules! with {
+        ($op:expr) => {
+            $op.with_stride(sizes(&windows.stride)?)
+                .with_padding_by_side(sizes(before)?, sizes(after)?)
+                .with_dilation(sizes(&windows.dilation)?)
+                .with_groups(groups)
+        };
+    }
     let op = match before.len() {
-        1 => Op::Conv1d(
-            Conv1d::default()
-                .with_stride([windows.stride[0]])
-                .with_padding_by_side([before[0]], [after[0]])
-                .with_dilation([windows.dilation[0]])
-                .with_groups(groups),
-        ),
-        2 => Op::Conv2d(
-            Conv2d::default()
-                .with_stride([windows.stride[0], windows.stride[1]])
-                .with_padding_by_side([before[0], before[1]], [after[0], after[1]])
-                .with_dilation([windows.dilation[0], windows.dilation[1]])
-                .with_groups(groups),
-        ),
+        1 => Op::Conv1d(with!(Conv1d::default())),
+        2 => Op::Conv2d(with!(Conv2d::default())),
+        3 => Op::Conv3d(with!(Conv3d::default())),
         other => return Err(call.form(format!("{other} spatial dimensions"))),
     };
     ops.apply(&op, &[x, weights])
@@ -90,25 +92,21 @@ fn conv_transpose(call: &Call<'_>) -> Outputs {
     let groups = size_of(call.int("group").unwrap_or(1))?;
     let (stride, dilation) = (call.sizes("strides", spatial, 1)?, call.sizes("dilations", spatial, 1)?);
     let more = call.sizes("output_padding", spatial, 0)?;
-    let mut y = match spatial {
-        1 => {
-            let op = ConvTranspose1d::default()
-                .with_stride([stride[0]])
-                .with_dilation([dilation[0]])
-                .with_output_padding([more[0]])
-                .with_groups(groups);
-            ops.apply(&Op::ConvTranspose1d(op), &[x, weights])?
-        }
-        2 => {
-            let op = ConvTranspose2d::default()
-                .with_stride([stride[0], stride[1]])
-                .with_dilation([dilation[0], dilation[1]])
-                .with_output_padding([more[0], more[1]])
-                .with_groups(groups);
-            ops.apply(&Op::ConvTranspose2d(op), &[x, weights])?
-        }
-        _ => transposed_by_product(ops, x, weights, [stride.clone(), dilation], &more, groups)?,
+    macro_rules! with {
+        ($op:expr) => {
+            $op.with_stride(sizes(&stride)?)
+                .with_dilation(sizes(&dilation)?)
+                .with_output_padding(sizes(&more)?)
+                .with_groups(groups)
+        };
+    }
+    let op = match spatial {
+        1 => Op::ConvTranspose1d(with!(ConvTranspose1d::default())),
+        2 => Op::ConvTranspose2d(with!(ConvTranspose2d::default())),
+        3 => Op::ConvTranspose3d(with!(ConvTranspose3d::default())),
+        other => return Err(call.form(format!("{other} spatial dimensions"))),
     };
+    let mut y = ops.apply(&op, &[x, weights])?;
     let auto = AutoPad::of(call)?;
     let pads = call.sizes("pads", 2 * spatial, 0)?;
     for d in 0..spatial {
@@ -138,30 +136,6 @@ fn conv_transpose(call: &Call<'_>) -> Outputs {
         Some(bias) => add_channels(ops, &y, bias)?,
         None => y,
     }])
-}
-
-/// A transposed convolution in any number of dimensions: the product of the channels gives the
-/// elements of each window, which are added to their places.
-fn transposed_by_product(
-    ops: &Ops,
-    x: &Tensor,
-    weights: &Tensor,
-    [stride, dilation]: [Vec<usize>; 2],
-    more: &[usize],
-    groups: usize,
-) -> Lowered<Tensor> {
-    let (input, kernel) = (spatial(x)?.to_vec(), spatial(weights)?.to_vec());
-    let (batch, channels, outputs) = (x.dims()[0], x.dims()[1], weights.dims()[1]);
-    let (count, taps): (usize, usize) = (input.iter().product(), kernel.iter().product());
-    let weights = ops.reshape(weights, &[groups, channels / groups, outputs * taps])?.transpose(1, 2)?;
-    let x = ops.reshape(x, &[batch, groups, channels / groups, count])?;
-    let columns = ops.reshape(&ops.matmul(&weights, &x)?, &[batch * groups * outputs, taps * count])?;
-    let size = |d: usize| (input[d] - 1) * stride[d] + (kernel[d] - 1) * dilation[d] + 1 + more[d];
-    let image: Vec<usize> = (0..input.len()).map(size).collect();
-    let none = vec![0; input.len()];
-    let windows = Windows { kernel, stride, dilation, before: none.clone(), after: none, output: input, ceil: false };
-    let sums = fold(ops, &columns, &windows, &image)?;
-    ops.reshape(&sums, &[&[batch, groups * outputs][..], &image].concat())
 }
 
 /// A convolution of each channel with itself and its past; the end is the past of the next call.

@@ -59,7 +59,11 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan, index: u
 
     // The outputs share the remaining budget.
     left *= if blocks { TILE } else { 1 };
-    let most = if rank == 2 { left.isqrt() } else { left };
+    let most = match rank {
+        1 => left,
+        2 => left.isqrt(),
+        _ => (left as f64).cbrt() as usize,
+    };
     let mut sizes = Vec::with_capacity(rank);
     for (d, &taps) in taps.iter().enumerate().take(rank) {
         let extent = setup.dilation[d] * (taps - 1);

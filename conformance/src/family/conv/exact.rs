@@ -36,9 +36,9 @@ pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
         ([&call.input_dims[0], &call.input_dims[1]], [&call.inputs[0], &call.inputs[1]]);
     let result = call.op.result_shape(&[&src.as_slice().into(), &kernel.as_slice().into()]);
     let result = result.expect("hal took the shapes").expect("the inputs' shapes make the result's");
-    // In one dimension, the first of the two has size 1.
+    // With fewer than three dimensions, the first ones have size 1.
     let rank = setup.rank();
-    let line = |d: usize| match d.checked_sub(2 - rank) {
+    let line = |d: usize| match d.checked_sub(3 - rank) {
         None => Line { size: 1, taps: 1, outputs: 1, stride: 1, padding: 0, dilation: 1 },
         Some(d) => Line {
             size: src[d + 2],
@@ -49,9 +49,10 @@ pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
             dilation: setup.dilation[d],
         },
     };
-    let (h, w) = (line(0), line(1));
+    let [d, h, w] = [0, 1, 2].map(line);
     let (batch, groups, channels_in) = (src[0], setup.groups, src[1] / setup.groups);
-    let (taps, pixels, channels_out) = (h.taps * w.taps, h.outputs * w.outputs, result.dims()[1] / setup.groups);
+    let (taps, pixels) = (d.taps * h.taps * w.taps, d.outputs * h.outputs * w.outputs);
+    let channels_out = result.dims()[1] / setup.groups;
     let k = channels_in * taps;
 
     let mut lhs = Vec::with_capacity(batch * groups * channels_out * k);
@@ -66,10 +67,14 @@ pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
             lhs.push(weights[row * taps + tap]);
         }
         for (at, pixel) in (0..k).flat_map(|k| (0..pixels).map(move |p| (k, p))) {
-            let (channel, tap_h, tap_w) = (group * channels_in + at / taps, at % taps / w.taps, at % w.taps);
-            let met_h = h.met(setup.transposed, pixel / w.outputs, tap_h);
-            let met = met_h.zip(w.met(setup.transposed, pixel % w.outputs, tap_w));
-            rhs.push(met.map_or(0.0, |(y, z)| x[((image * groups * channels_in + channel) * h.size + y) * w.size + z]));
+            let (mut tap, mut output, mut place, mut step) = (at % taps, pixel, Some(0), 1);
+            for line in [&w, &h, &d] {
+                let met = line.met(setup.transposed, output % line.outputs, tap % line.taps);
+                place = place.zip(met).map(|(place, met)| place + met * step);
+                (output, tap, step) = (output / line.outputs, tap / line.taps, step * line.size);
+            }
+            let channel = image * groups * channels_in + group * channels_in + at / taps;
+            rhs.push(place.map_or(0.0, |place| x[channel * step + place]));
         }
     }
     Product { batch: batch * groups, m: channels_out, k, n: pixels, lhs, rhs }

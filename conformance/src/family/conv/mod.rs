@@ -9,11 +9,11 @@ use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::compare::{Comparison, compare_product};
 use crate::generate::{Draw, Drawn, Fixed, Plan, values};
-use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Numerics, Op};
+use isobit_hal::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, DType, Numerics, Op};
 
 pub(super) struct ConvFamily;
 
-/// The parameters of any of the four operations, one number per spatial dimension.
+/// The parameters of any of the operations, one number per spatial dimension.
 #[derive(Debug, Clone)]
 struct Setup {
     transposed: bool,
@@ -43,8 +43,10 @@ impl Setup {
         match op {
             Op::Conv1d(p) => setup!(p, [0], false),
             Op::Conv2d(p) => setup!(p, [0, 0], false),
+            Op::Conv3d(p) => setup!(p, [0, 0, 0], false),
             Op::ConvTranspose1d(p) => setup!(p, p.output_padding, true),
             Op::ConvTranspose2d(p) => setup!(p, p.output_padding, true),
+            Op::ConvTranspose3d(p) => setup!(p, p.output_padding, true),
             _ => unreachable!("not an operation of the family"),
         }
     }
@@ -96,6 +98,7 @@ impl Family for ConvFamily {
         match op {
             Op::Conv1d(_) => Op::Conv1d(with_named!(Conv1d::default(), params)),
             Op::Conv2d(_) => Op::Conv2d(with_named!(Conv2d::default(), params)),
+            Op::Conv3d(_) => Op::Conv3d(with_named!(Conv3d::default(), params)),
             Op::ConvTranspose1d(_) => {
                 let op = with_named!(ConvTranspose1d::default(), params);
                 Op::ConvTranspose1d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
@@ -103,6 +106,10 @@ impl Family for ConvFamily {
             Op::ConvTranspose2d(_) => {
                 let op = with_named!(ConvTranspose2d::default(), params);
                 Op::ConvTranspose2d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
+            }
+            Op::ConvTranspose3d(_) => {
+                let op = with_named!(ConvTranspose3d::default(), params);
+                Op::ConvTranspose3d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
             }
             _ => unreachable!("not an operation of the family"),
         }
@@ -125,8 +132,8 @@ impl Family for ConvFamily {
         let mut setup = Setup::of(cell.operation.op());
         let rank = setup.rank();
         let (channels, sizes, taps) = match nth {
-            0 => ([130, 17], [5, 4], [2, 2]),
-            1 => ([5, 20], [12, 8], [7, 5]),
+            0 => ([130, 17], [5, 4, 2], [2, 2, 2]),
+            1 => ([5, 20], [12, 8, 2], [7, 5, 2]),
             _ => return None,
         };
         setup.padding.fill(1);

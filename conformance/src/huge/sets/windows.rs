@@ -4,8 +4,8 @@ use super::Cases;
 use crate::huge::Sizes;
 use crate::huge::tiled::{Operand, Tiled, most};
 use isobit_hal::{
-    AdaptivePool, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, GridSample, Interpolation, Numerics, Op,
-    Pool2d, Pool3d, Resize, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    AdaptivePool, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, DType, GridSample, Interpolation, Numerics,
+    Op, Pool2d, Pool3d, Resize, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 
 pub(super) fn cases(s: Sizes) -> Cases {
@@ -28,6 +28,15 @@ pub(super) fn cases(s: Sizes) -> Cases {
                 vec![images(F32, &[3, 5, 9, 11]), kernel(F32, &[7, 5, 3, 3])],
                 images(F32, &[3, 7, 9, 11]),
                 n,
+            ),
+        ),
+        (
+            "many images",
+            Tiled::new(
+                Op::Conv3d(Conv3d::default().with_padding([1; 3]).with_numerics(portable)),
+                vec![images(F32, &[3, 5, 4, 6, 7]), kernel(F32, &[3, 5, 3, 3, 3])],
+                images(F32, &[3, 3, 4, 6, 7]),
+                half,
             ),
         ),
         (

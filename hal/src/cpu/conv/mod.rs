@@ -16,13 +16,13 @@ use std::ops::Range;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// The strides of a tensor of images: batch, channel, h and w.
+/// The strides of a tensor of images: batch, channel, d, h and w.
 #[derive(Clone, Copy)]
 struct Strides {
     offset: usize,
     batch: usize,
     channel: usize,
-    space: [usize; 2],
+    space: [usize; 3],
 }
 
 /// A run of consecutive outputs along w. The columns of a block are cut into such runs.
@@ -31,12 +31,16 @@ struct Run {
     column: usize,
     len: usize,
     image: usize,
-    /// The first output, counted within the phase.
-    h: usize,
-    w: usize,
+    /// The first output along d, h and w, counted within the phase.
+    at: [usize; 3],
 }
 
-/// The problem in two spatial dimensions. For a 1-D convolution the first one has size 1.
+/// The taps of a phase along d, h and w.
+fn taps_of(axes: [&Axis; 3]) -> usize {
+    axes.map(|axis| axis.taps).iter().product()
+}
+
+/// The problem in three spatial dimensions. With fewer, the first ones have size 1.
 struct Problem {
     batch: usize,
     groups: usize,
@@ -49,8 +53,8 @@ struct Problem {
     kernel: Strides,
     /// The kernel's stride of input channels.
     kernel_in: usize,
-    /// The phases of h and w.
-    phases: [Vec<Axis>; 2],
+    /// The phases of d, h and w.
+    phases: [Vec<Axis>; 3],
     /// Whether the products are block products.
     blocks: bool,
 }
@@ -67,19 +71,22 @@ impl Problem {
         let (transposed, groups, windows) = match op {
             Op::Conv1d(p) => windows!(p, false),
             Op::Conv2d(p) => windows!(p, false),
+            Op::Conv3d(p) => windows!(p, false),
             Op::ConvTranspose1d(p) => windows!(p, true),
             Op::ConvTranspose2d(p) => windows!(p, true),
+            Op::ConvTranspose3d(p) => windows!(p, true),
             _ => unreachable!("not a convolution"),
         };
-        let spatial = windows.len();
-        let dim = |l: &Layout, d: usize| {
-            if d < 2 - spatial { (1, 0) } else { (l.dims()[d + spatial], l.stride()[d + spatial]) }
+        let added = 3 - windows.len();
+        let dim = |l: &Layout, d: usize| match d.checked_sub(added) {
+            Some(d) => (l.dims()[d + 2], l.stride()[d + 2]),
+            None => (1, 0),
         };
         let strides = |l: &Layout| Strides {
             offset: l.start_offset(),
             batch: l.stride()[0],
             channel: l.stride()[1],
-            space: [0, 1].map(|d| dim(l, d).1),
+            space: [0, 1, 2].map(|d| dim(l, d).1),
         };
         let [first, second] = [0, 1].map(|d| (kernel.dims()[d], kernel.stride()[d]));
         let (channels_in, channels_out, kernel_in, out, group) = match transposed {
@@ -88,7 +95,7 @@ impl Problem {
         };
         let phases = |d: usize| {
             let [(size, _), (taps, _), (outputs, _)] = [src, kernel, dst].map(|l| dim(l, d));
-            let window = match d.checked_sub(2 - spatial) {
+            let window = match d.checked_sub(added) {
                 Some(d) => windows[d],
                 None => Window { stride: 1, padding: 0, dilation: 1 },
             };
@@ -106,21 +113,22 @@ impl Problem {
             dst: strides(dst),
             kernel: Strides { batch: group, channel: out, ..strides(kernel) },
             kernel_in,
-            phases: [phases(0), phases(1)],
+            phases: [phases(0), phases(1), phases(2)],
             blocks: false,
         }
     }
 
     /// Cuts columns into runs. Columns count the outputs of a phase image by image, in row-major
     /// order.
-    fn runs(&self, [h, w]: [&Axis; 2], columns: Range<usize>) -> Vec<Run> {
+    fn runs(&self, [d, h, w]: [&Axis; 3], columns: Range<usize>) -> Vec<Run> {
         let mut runs = Vec::new();
         let mut column = columns.start;
         while column < columns.end {
             let (row, first) = (column / w.outputs, column % w.outputs);
             let len = (w.outputs - first).min(columns.end - column);
-            let (image, h) = (row / h.outputs, row % h.outputs);
-            runs.push(Run { column: column - columns.start, len, image, h, w: first });
+            let (plane, at_h) = (row / h.outputs, row % h.outputs);
+            let (image, at_d) = (plane / d.outputs, plane % d.outputs);
+            runs.push(Run { column: column - columns.start, len, image, at: [at_d, at_h, first] });
             column += len;
         }
         runs
@@ -131,33 +139,35 @@ impl Problem {
     fn pack_image<T: Element<Compute: Tiled>>(
         &self,
         src: &[T],
-        [h, w]: [&Axis; 2],
+        axes @ [d, h, w]: [&Axis; 3],
         group: usize,
         (runs, k): (&[Run], Range<usize>),
         line: &mut Line<T>,
         mut panels: Panels<'_, T::Compute>,
     ) {
-        let stride = w.per_output.wrapping_mul(self.src.space[1]);
+        let stride = w.per_output.wrapping_mul(self.src.space[2]);
         for (row, k) in k.enumerate() {
-            let Some((channel, tap)) = self.factor(h.taps * w.taps, k) else {
+            let Some((channel, tap)) = self.factor(taps_of(axes), k) else {
                 panels.set_k(row, line.load(panels.lines, |out| out.fill(T::zeroed())));
                 continue;
             };
-            let (tap_h, tap_w) = (tap / w.taps, tap % w.taps);
+            let (tap_d, tap_h, tap_w) = (tap / w.taps / h.taps, tap / w.taps % h.taps, tap % w.taps);
             let base = self.src.offset + (group * self.channels_in + channel) * self.src.channel;
             let values = line.load(panels.lines, |out| {
                 for run in runs {
                     let out = &mut out[run.column..][..run.len];
-                    let at_h = h.at(run.h, tap_h);
-                    let inside = if at_h < h.size { w.inside(run.w, run.len, tap_w) } else { 0..0 };
+                    let [run_d, run_h, run_w] = run.at;
+                    let (at_d, at_h) = (d.at(run_d, tap_d), h.at(run_h, tap_h));
+                    let seen = at_d < d.size && at_h < h.size;
+                    let inside = if seen { w.inside(run_w, run.len, tap_w) } else { 0..0 };
                     out[..inside.start].fill(T::zeroed());
                     out[inside.end..].fill(T::zeroed());
                     if inside.is_empty() {
                         continue;
                     }
-                    let at_w = w.at(run.w + inside.start, tap_w);
-                    let offset =
-                        base + run.image * self.src.batch + at_h * self.src.space[0] + at_w * self.src.space[1];
+                    let at_w = w.at(run_w + inside.start, tap_w);
+                    let [along_d, along_h, along_w] = self.src.space;
+                    let offset = base + run.image * self.src.batch + at_d * along_d + at_h * along_h + at_w * along_w;
                     let out = &mut out[inside];
                     if stride == 1 {
                         out.copy_from_slice(&src[offset..][..out.len()]);
@@ -174,22 +184,23 @@ impl Problem {
     fn pack_kernel<T: Element<Compute: Tiled>>(
         &self,
         kernel: &[T],
-        [h, w]: [&Axis; 2],
+        axes @ [d, h, w]: [&Axis; 3],
         (group, first): (usize, usize),
         k: Range<usize>,
         line: &mut Line<T>,
         mut panels: Panels<'_, T::Compute>,
     ) {
-        let [at_h, at_w] = self.kernel.space;
-        let taps = h.first_tap * at_h + w.first_tap * at_w;
-        let [tap_h, tap_w] = [h.tap_step.wrapping_mul(at_h), w.tap_step.wrapping_mul(at_w)];
-        let (shape, strides) = ([self.channels_in, h.taps, w.taps], [self.kernel_in, tap_h, tap_w]);
+        let [at_d, at_h, at_w] = self.kernel.space;
+        let taps = d.first_tap * at_d + h.first_tap * at_h + w.first_tap * at_w;
+        let [tap_d, tap_h, tap_w] = [(d, at_d), (h, at_h), (w, at_w)].map(|(axis, at)| axis.tap_step.wrapping_mul(at));
+        let (shape, strides) = ([self.channels_in, d.taps, h.taps, w.taps], [self.kernel_in, tap_d, tap_h, tap_w]);
         let walk =
             Layout::new(shape, strides.as_slice(), 0).map(|l| collapse(&[&l])).expect("one stride per dimension");
         let base = self.kernel.offset + group * self.kernel.batch + taps;
         let weight = |k: usize| {
-            let (channel, tap) = self.factor(h.taps * w.taps, k)?;
-            Some(channel * self.kernel_in + tap / w.taps * tap_h + tap % w.taps * tap_w)
+            let (channel, tap) = self.factor(taps_of(axes), k)?;
+            let row = tap / w.taps;
+            Some(channel * self.kernel_in + row / h.taps * tap_d + row % h.taps * tap_h + tap % w.taps * tap_w)
         };
         for row in 0..panels.lines {
             let first = base + (first + row) * self.kernel.channel;
@@ -234,31 +245,33 @@ impl Problem {
         dst: &mut [T],
     ) {
         let destination = Destination(dst.as_mut_ptr());
-        let [phases_h, phases_w] = &self.phases;
-        let columns = |h: &Axis, w: &Axis| self.batch * h.outputs * w.outputs;
+        let [phases_d, phases_h, phases_w] = &self.phases;
+        let columns = |axes: [&Axis; 3]| axes.iter().fold(self.batch, |all, axis| all * axis.outputs);
         // The first phases have the most outputs, so the other phases may have blocks with no work.
         let tiles_m = self.channels_out.div_ceil(MC);
-        let most = columns(&phases_h[0], &phases_w[0]);
+        let most = columns([&phases_d[0], &phases_h[0], &phases_w[0]]);
         let tiles_n = most.div_ceil(NC);
         let taps = |phases: &[Axis]| phases.iter().map(|a| a.taps).max().unwrap_or(0);
-        let most_taps = taps(phases_h) * taps(phases_w);
+        let most_taps = taps(phases_d) * taps(phases_h) * taps(phases_w);
 
         let task = |scratch: &mut M::Scratch, index: usize| {
             // Capture `destination` itself: the struct is `Sync`, its raw pointer alone is not.
             let destination = &destination;
             let (rest, j) = (index / tiles_n, index % tiles_n * NC);
             let (rest, i) = (rest / tiles_m, rest % tiles_m * MC);
-            let (rest, phase) = (rest / phases_w.len(), rest % phases_w.len());
-            let (group, phase_h) = (rest / phases_h.len(), rest % phases_h.len());
-            let axes @ [h, w] = [&phases_h[phase_h], &phases_w[phase]];
-            let (rows, columns) = (MC.min(self.channels_out - i), columns(h, w).saturating_sub(j).min(NC));
+            let (rest, phase_w) = (rest / phases_w.len(), rest % phases_w.len());
+            let (rest, phase_h) = (rest / phases_h.len(), rest % phases_h.len());
+            let (group, phase_d) = (rest / phases_d.len(), rest % phases_d.len());
+            let axes = [&phases_d[phase_d], &phases_h[phase_h], &phases_w[phase_w]];
+            let (rows, columns) = (MC.min(self.channels_out - i), columns(axes).saturating_sub(j).min(NC));
             if columns == 0 {
                 return;
             }
             let runs = self.runs(axes, j..j + columns);
-            method(h.taps * w.taps).block(
+            let taps = taps_of(axes);
+            method(taps).block(
                 scratch,
-                [rows, columns, self.products(h.taps * w.taps)],
+                [rows, columns, self.products(taps)],
                 |k, line, [a, b]| {
                     if let Some(a) = a {
                         self.pack_kernel(kernel, axes, (group, i), k.clone(), line, a);
@@ -270,10 +283,10 @@ impl Problem {
                 |row, line, results| {
                     let results = line.store(results);
                     let base = self.dst.offset + (group * self.channels_out + i + row) * self.dst.channel;
-                    let step = w.output_step * self.dst.space[1];
+                    let step = axes[2].output_step * self.dst.space[2];
                     for run in &runs {
-                        let [y, x] = [h.output(run.h) * self.dst.space[0], w.output(run.w) * self.dst.space[1]];
-                        let to = destination.0.wrapping_add(base + run.image * self.dst.batch + y + x);
+                        let [z, y, x] = [0, 1, 2].map(|d| axes[d].output(run.at[d]) * self.dst.space[d]);
+                        let to = destination.0.wrapping_add(base + run.image * self.dst.batch + z + y + x);
                         for (n, &value) in results[run.column..][..run.len].iter().enumerate() {
                             // SAFETY: each is an element of the destination, which was validated to
                             // lie in its buffer; no other task writes this channel of these
@@ -284,7 +297,7 @@ impl Problem {
                 },
             );
         };
-        let tasks = self.groups * phases_h.len() * phases_w.len() * tiles_m * tiles_n;
+        let tasks = self.groups * phases_d.len() * phases_h.len() * phases_w.len() * tiles_m * tiles_n;
         parallel(tasks, group(tasks), &|range| {
             let sides = [self.channels_out, most, self.products(most_taps)];
             let mut scratch = method(most_taps).scratch(sides);

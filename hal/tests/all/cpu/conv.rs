@@ -4,7 +4,9 @@
 use super::*;
 use half::bf16;
 use isobit_hal::cpu::internals::force_baseline;
-use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Matmul, Numerics, Op, Src};
+use isobit_hal::{
+    Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Matmul, Numerics, Op, Src,
+};
 
 /// Sizes and parameters in two dimensions.
 #[derive(Debug, Clone, Copy)]
@@ -435,5 +437,89 @@ fn the_baseline_gives_the_same_bits() {
         let (x, k) = (storage(&rng.floats(xl.elem_count())), storage(&rng.floats(kl.elem_count())));
         let run = || apply(&setup.op(), &x, &xl, &k, &kl);
         assert_eq!(canonical(&run()), canonical(&force_baseline(run)), "{setup:?}");
+    }
+}
+
+/// Returns the convolution over three dimensions whose dimension `at` is one that `setup` lacks.
+fn with_dimension(setup: &Setup, at: usize) -> Op {
+    let three = |[h, w]: [usize; 2], one| {
+        let mut all = vec![h, w];
+        all.insert(at, one);
+        <[usize; 3]>::try_from(all).unwrap()
+    };
+    let (stride, padding, dilation) = (three(setup.stride, 1), three(setup.padding, 0), three(setup.dilation, 1));
+    if setup.transposed {
+        let op = ConvTranspose3d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+        Op::ConvTranspose3d(op.with_groups(setup.groups).with_output_padding(three(setup.output_padding, 0)))
+    } else {
+        let op = Conv3d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+        Op::Conv3d(op.with_groups(setup.groups))
+    }
+}
+
+#[test]
+fn volumes_of_one_plane_are_planes() {
+    let mut rng = Rng(97);
+    for number in 0..60 {
+        let setup = Setup::draw(&mut rng, number % 2 == 1, 2);
+        let x = storage(&rng.floats(setup.src().iter().product()));
+        let kernel = storage(&rng.floats(setup.kernel().iter().product()));
+        let layout = |dims: [usize; 4], at: Option<usize>| {
+            let mut dims = dims.to_vec();
+            at.into_iter().for_each(|at| dims.insert(at + 2, 1));
+            Layout::contiguous(dims)
+        };
+        let run = |op: Op, at| {
+            let operands = [(&x, &layout(setup.src(), at)), (&kernel, &layout(setup.kernel(), at))];
+            vec::<f32>(&CpuStorage::apply(&op, &operands).unwrap())
+        };
+        for at in 0..3 {
+            assert_same(&run(with_dimension(&setup, at), Some(at)), &run(setup.op(), None));
+        }
+    }
+}
+
+#[test]
+fn volumes_sum_what_the_definition_says() {
+    let mut rng = Rng(98);
+    let (size, taps) = ([4usize, 3, 5], [2usize, 3, 2]);
+    for (stride, padding, dilation) in [
+        ([1usize; 3], [0usize; 3], [1usize; 3]),
+        ([2, 1, 3], [1, 2, 0], [1; 3]),
+        ([1, 2, 1], [2, 1, 1], [2, 1, 3]),
+        ([3, 2, 2], [0, 1, 2], [2, 1, 2]),
+    ] {
+        for transposed in [false, true] {
+            let mut integers = |n: usize| (0..n).map(|_| rng.below(9) as f32 - 4.0).collect::<Vec<_>>();
+            let (x, kernel) = (integers(2 * 60), integers(2 * 3 * 12));
+            let (xl, kl) = (Layout::contiguous([1, 2, 4, 3, 5]), [[3, 2], [2, 3]][usize::from(transposed)]);
+            let kl = Layout::contiguous([kl[0], kl[1], 2, 3, 2]);
+            let plain = Conv3d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+            let back = ConvTranspose3d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+            let op = if transposed { Op::ConvTranspose3d(back) } else { Op::Conv3d(plain) };
+            let shape = op.result_shape(&[xl.shape(), kl.shape()]).unwrap().unwrap();
+            let outputs = [2, 3, 4].map(|d| shape.dims()[d]);
+            let flat = |at: [usize; 3], of: [usize; 3]| (at[0] * of[1] + at[1]) * of[2] + at[2];
+            let all = |of: [usize; 3]| {
+                (0..of.iter().product::<usize>()).map(move |i| [i / of[2] / of[1], i / of[2] % of[1], i % of[2]])
+            };
+            // The side that the kernel slides over, and the one with an element for each place of it.
+            let (wide, narrow) = if transposed { (outputs, size) } else { (size, outputs) };
+            let mut want = vec![0.0f32; 3 * outputs.iter().product::<usize>()];
+            for (at, tap) in all(narrow).flat_map(|at| all(taps).map(move |tap| (at, tap))) {
+                let place = |d: usize| (at[d] * stride[d] + tap[d] * dilation[d]).checked_sub(padding[d]);
+                let place = [0, 1, 2].map(|d| place(d).filter(|&p| p < wide[d]));
+                let [Some(z), Some(y), Some(w)] = place else { continue };
+                let (far, near) = (flat([z, y, w], wide), flat(at, narrow));
+                let (from, to) = if transposed { (near, far) } else { (far, near) };
+                for (i, o) in (0..2).flat_map(|i| (0..3).map(move |o| (i, o))) {
+                    let channel = if transposed { i * 3 + o } else { o * 2 + i };
+                    want[o * outputs.iter().product::<usize>() + to] +=
+                        x[i * 60 + from] * kernel[channel * 12 + flat(tap, taps)];
+                }
+            }
+            let got = CpuStorage::apply(&op, &[(&storage(&x), &xl), (&storage(&kernel), &kl)]).unwrap();
+            assert_same(&vec::<f32>(&got), &want);
+        }
     }
 }

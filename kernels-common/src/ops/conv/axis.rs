@@ -55,6 +55,35 @@ pub(super) struct Part {
     pub taps: usize,
 }
 
+/// How the kernels keep positions along d and along h in one number, as `conv_row` of conv.cuh does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub shift: u32,
+    pub room: u32,
+    pub guards: u32,
+}
+
+impl Rows {
+    /// Returns `None` if the positions of the two dimensions do not fit one number together.
+    pub fn of(planes: &Part, rows: &Part) -> Option<Self> {
+        // The largest size of an input of which positions can be told from others.
+        let size = |part: &Part| (part.axis.size as usize).min(part.reach + 1) as u32;
+        if planes.is_one_plane() {
+            return Some(Self { shift: 31, room: (1 << 31) - rows.axis.size, guards: 1 << 31 });
+        }
+        // So that a position minus the size, and one before the input plus what is outside, are
+        // told apart from others.
+        let bits = |part: &Part| usize::BITS - (2 * part.reach + 1).leading_zeros();
+        let guard = bits(rows);
+        if sizes::CONV_ROW_BITS.is_exceeded((guard + bits(planes)) as usize) {
+            return None;
+        }
+        let shift = guard + 1;
+        let room = (((1 << (31 - shift)) - size(planes)) << shift) + (1 << guard) - size(rows);
+        Some(Self { shift, room, guards: 1 << 31 | 1 << guard })
+    }
+}
+
 fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
@@ -143,6 +172,12 @@ impl Window {
 }
 
 impl Part {
+    /// Whether the only position is 0, so that the input and the kernel have one plane.
+    fn is_one_plane(&self) -> bool {
+        let a = &self.axis;
+        (a.size, a.outputs, a.taps, a.position, self.first_input) == (1, 1, 1, 0, 0)
+    }
+
     /// Returns how many taps the outputs of a phase meet, as `conv_line` of conv.cuh does.
     pub fn taps_of(&self, transposed: bool, phase: usize) -> usize {
         let a = &self.axis;
@@ -222,6 +257,47 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Mirrors `conv_inside` of conv.cuh for a row.
+    fn is_inside(rows: Rows, row: u32) -> bool {
+        (row | row.wrapping_add(rows.room)) & rows.guards == 0
+    }
+
+    #[test]
+    fn rows_tell_positions_along_two_dimensions() {
+        let window = |size, taps, outputs, padding| Window {
+            transposed: false,
+            size,
+            taps,
+            outputs,
+            stride: 1,
+            padding,
+            dilation: 1,
+        };
+        let part = |w: Window| w.part(&(0..w.outputs)).unwrap();
+        let one = part(window(1, 1, 1, 0));
+        for rows in [(1, 1, 1, 0), (5, 3, 5, 1), (9, 2, 12, 2), (1, 4, 2, 2), (0, 2, 3, 2)] {
+            for planes in [(1, 1, 1, 0), (3, 2, 4, 1), (1, 2, 2, 1), (8, 1, 8, 0), (2, 1, 1, 0)] {
+                let [planes, rows] = [planes, rows].map(|(s, t, o, p)| part(window(s, t, o, p)));
+                let packed = Rows::of(&planes, &rows).unwrap();
+                let all = |part: &Part| -(part.reach as i32)..=part.reach as i32;
+                let is_one = planes.is_one_plane();
+                for (d, h) in all(&planes).flat_map(|d| all(&rows).map(move |h| (d, h))) {
+                    if is_one && d != 0 {
+                        continue;
+                    }
+                    let row = ((d as u32) << packed.shift).wrapping_add(h as u32);
+                    let within = |at: i32, part: &Part| (0..part.axis.size as i32).contains(&at);
+                    let want = within(d, &planes) && within(h, &rows);
+                    assert_eq!(is_inside(packed, row), want, "{d}, {h} of {planes:?}, {rows:?}");
+                    assert!(!is_inside(packed, row.wrapping_add(1 << 31)), "{d}, {h} of {planes:?}, {rows:?}");
+                }
+            }
+        }
+        let wide = part(window(1, 1 << 15, 1, 0));
+        assert!(Rows::of(&wide, &wide).is_none());
+        assert_eq!(Rows::of(&one, &wide).map(|rows| rows.guards), Some(1 << 31));
     }
 
     #[test]

@@ -12,7 +12,7 @@ ISOBIT_CONST u32 UNFOLD_BLOCK = 128, FOLD_CHANNELS = 8, CHAIN_COLUMNS = 64, CHAI
 template <typename T>
 ISOBIT_FN void conv_unfold_kernel(const T *kernel, T *to, const ConvUnfolded &p) {
     const Conv &c = p.conv;
-    const ConvPhase phase = conv_phase(p);
+    const ConvPhase phase = conv_phase(p.conv, p.phase);
     u32 k_block = block_x();
     u32 channel = take(k_block, c.segments);
     const u64 k = (u64)k_block * UNFOLD_BLOCK + thread_x();
@@ -22,8 +22,7 @@ ISOBIT_FN void conv_unfold_kernel(const T *kernel, T *to, const ConvUnfolded &p)
         return;
     const ConvFactor f = conv_factor(p, phase, k);
     const u64 at = group * c.kernel_group + channel * c.kernel_out + f.channel * c.kernel_in +
-                   (u64)(phase.h.tap + f.tap_h * phase.h.tap_step) * c.kernel_space[0] +
-                   (u64)(phase.w.tap + f.tap_w * phase.w.tap_step) * c.kernel_space[1];
+                   conv_weight(c, phase, f.tap);
     to[line * p.products + k] = f.fills ? T{} : kernel[at];
 }
 
@@ -35,19 +34,31 @@ ISOBIT_FN void conv_fold(const T *from, T *dst, const ConvUnfolded &p) {
     const Conv &c = p.conv;
     const ConvColumns at = conv_columns(p, block_x());
     const u32 number = at.block * UNFOLD_BLOCK + thread_x();
-    u32 phase_w = number, phase_h, h, w = take(phase_w, c.axis[1].phases);
-    phase_h = take(w, c.axis[1].per_phase);
-    h = take(phase_h, c.axis[0].phases);
-    const u32 image = take(h, c.axis[0].per_phase);
-    const u32 y = phase_h + h * (c.transposed != 0 ? c.axis[0].stride : 1);
-    const u32 x = phase_w + w * (c.transposed != 0 ? c.axis[1].stride : 1);
-    if (number >= p.per_matrix || y >= c.axis[0].outputs || x >= c.axis[1].outputs)
+    // From w to d: the phase, the output in it and the output's number.
+    u32 phase[3], of_phase[3], output[3], rest = number;
+    bool inside = number < p.per_matrix;
+#pragma unroll
+    for (u32 i = 0; i < 3; i++) {
+        const u32 d = 2 - i;
+        const ConvAxis &axis = c.axis[d];
+        phase[d] = rest;
+        of_phase[d] = take(phase[d], axis.phases);
+        rest = take(of_phase[d], axis.per_phase);
+        output[d] = phase[d] + of_phase[d] * (c.transposed != 0 ? axis.stride : 1);
+        inside = inside && output[d] < axis.outputs;
+    }
+    if (!inside)
         return;
-    const u64 phase = (u64)phase_h * c.axis[1].phases.size + phase_w;
-    const u64 column = ((u64)image * c.axis[0].per_phase.size + h) * c.axis[1].per_phase.size + w;
-    const u32 first = at.k_block * FOLD_CHANNELS;
-    from += phase * p.of_phase + ((u64)at.group * c.channels_out + first) * p.columns + column;
-    dst += at.group * c.dst_group + first * c.dst_channel + image * c.dst_image + y * c.dst_space[0] + x * c.dst_space[1];
+    const u32 image = rest, first = at.k_block * FOLD_CHANNELS;
+    u64 phases = 0, column = image, to = image * c.dst_image;
+#pragma unroll
+    for (u32 d = 0; d < 3; d++) {
+        phases = phases * c.axis[d].phases.size + phase[d];
+        column = column * c.axis[d].per_phase.size + of_phase[d];
+        to += output[d] * c.dst_space[d];
+    }
+    from += phases * p.of_phase + ((u64)at.group * c.channels_out + first) * p.columns + column;
+    dst += at.group * c.dst_group + first * c.dst_channel + to;
 #pragma unroll
     for (u32 channel = 0; channel < FOLD_CHANNELS; channel++)
         if (first + channel < c.channels_out)
@@ -127,7 +138,7 @@ ISOBIT_FN void conv_chains(const T *src, const T *weights, T *dst, u8 *packed_ke
     alignas(16) __shared__ u32 told[UNFOLD_BLOCK];
     __shared__ u32 special_columns[CHAIN_COLUMNS], special_rows[CHAIN_ROWS];
     const Conv &c = p.conv;
-    const ConvPhase phase = conv_phase(p);
+    const ConvPhase phase = conv_phase(p.conv, p.phase);
     const u32 segments = (u32)(p.products / BLOCK_SEGMENT);
     const ChainColumns columns = {packed, p.pixels != 0};
     u32 of_group = 0xffffffffu, row_flags = 0;

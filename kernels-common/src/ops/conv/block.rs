@@ -2,8 +2,8 @@
 //! become a matrix with a row per output channel, and the input one with a column per output, which
 //! is packed without being in memory. The matrix product's kernels multiply them.
 
-use super::axis::Part;
-use super::launch::{Conv, Fits, Problem, Ranges, Shape, Tensor, key};
+use super::axis::Window;
+use super::launch::{Conv, Fits, Parts, Problem, Ranges, Shape, Tensor, key};
 use crate::args;
 use crate::launch::index::{Dim, Divisor, IndexDims, count, push};
 use crate::launch::{Launch, sizes};
@@ -35,7 +35,8 @@ const BLOCKS_TOGETHER: usize = 8;
 #[derive(Debug, Clone, Copy)]
 struct Unfolded {
     conv: Conv,
-    phase: [u32; 2],
+    phase: [u32; 3],
+    unused: u32,
     filled: u64,
     row: u64,
     products: u64,
@@ -51,15 +52,15 @@ struct Unfolded {
     pixel_segments: u32,
     pixels: u32,
     pixel_row: u32,
-    unused: u32,
+    pixel_plane: u32,
     pixel_image: u64,
     pixel_group: u64,
     pixel_first: u64,
 }
 
-const _: () = assert!(size_of::<Unfolded>() == 448);
-const _: () = assert!(offset_of!(Unfolded, phase) == 296 && offset_of!(Unfolded, filled) == 304);
-const _: () = assert!(offset_of!(Unfolded, column_blocks) == 368 && offset_of!(Unfolded, pixel_image) == 424);
+const _: () = assert!(size_of::<Unfolded>() == 552);
+const _: () = assert!(offset_of!(Unfolded, phase) == 392 && offset_of!(Unfolded, filled) == 408);
+const _: () = assert!(offset_of!(Unfolded, column_blocks) == 472 && offset_of!(Unfolded, pixel_image) == 528);
 
 /// How the products of a result are cut into rows of segments.
 #[derive(Debug, Clone, Copy)]
@@ -92,12 +93,16 @@ struct Columns {
     in_place: Option<usize>,
 }
 
-/// Returns the distance between neighbours of two dimensions, if they are one.
-fn merged([h, w]: [usize; 2], [along_h, along_w]: [usize; 2]) -> Option<usize> {
-    match (h, w) {
-        (_, 1) => Some(along_h),
-        (1, _) => Some(along_w),
-        _ => (along_h == w.saturating_mul(along_w)).then_some(along_w),
+/// Returns the distance between neighbours of three dimensions, if they are one.
+fn merged(sizes: [usize; 3], strides: [usize; 3]) -> Option<usize> {
+    let mut dims = IndexDims::<1>::new();
+    for (size, stride) in sizes.into_iter().zip(strides) {
+        push(&mut dims, Dim { size, stride: [stride] });
+    }
+    match dims[..] {
+        [] => Some(1),
+        [dim] => Some(dim.stride[0]),
+        _ => None,
     }
 }
 
@@ -115,7 +120,7 @@ struct SeenPixels {
     bytes: usize,
     groups: usize,
     segments: usize,
-    size: [usize; 2],
+    size: [usize; 3],
     /// The pixel at the position 0.
     first: usize,
 }
@@ -123,15 +128,15 @@ struct SeenPixels {
 impl<R: GpuRuntime> Pixels<R> {
     fn of(&self, problem: &Problem<'_, R>, ranges: &Ranges, part: &Phase<'_>) -> SeenPixels {
         let [groups, images] = [0, 1].map(|d| ranges[d].start);
-        let [h, w] = &problem.windows;
-        let [first_h, first_w] = [0, 1].map(|d| part.parts[d].first_input);
+        let size = problem.windows.map(|w| w.size);
+        let first = part.parts.along.iter().zip(size).fold(0, |first, (part, size)| first * size + part.first_input);
         SeenPixels {
             at: self.packed.ptr().at(DType::U8, (images * problem.groups + groups) * self.bytes),
             bytes: self.bytes,
             groups: problem.groups,
             segments: problem.channels_in.div_ceil(SEGMENT),
-            size: [h.size, w.size],
-            first: first_h * w.size + first_w,
+            size,
+            first,
         }
     }
 }
@@ -141,8 +146,9 @@ impl SeenPixels {
     fn see(&self, parameters: Unfolded) -> Unfolded {
         Unfolded {
             pixel_segments: self.segments as u32,
-            pixels: (self.size[0] * self.size[1]) as u32,
-            pixel_row: self.size[1] as u32,
+            pixels: self.size.iter().product::<usize>() as u32,
+            pixel_row: self.size[2] as u32,
+            pixel_plane: (self.size[1] * self.size[2]) as u32,
             pixel_image: (self.groups * self.bytes) as u64,
             pixel_group: self.bytes as u64,
             pixel_first: self.first as u64,
@@ -163,11 +169,11 @@ fn row_of(outputs: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Phase<'p> {
     tensors: [Tensor; 3],
-    parts: &'p [Part; 2],
+    parts: &'p Parts,
     groups: usize,
     outputs: usize,
     columns: Columns,
-    phase: [usize; 2],
+    phase: [usize; 3],
     /// Products of a result with what fills them.
     products: usize,
     /// Bytes of a packed matrix of columns, and of weights.
@@ -187,32 +193,32 @@ impl<R: GpuRuntime> Problem<'_, R> {
         // SAFETY: the caller promises that the input is allocated.
         let pixels = unsafe { self.pack_pixels(digits)? };
         let rows = Rows::of(self.channels_in);
-        let fits = |ranges: &Ranges, parts: [&Part; 2]| self.fits_block(digits, rows, ranges, parts);
+        let fits = |ranges: &Ranges, parts: &Parts| self.fits_block(digits, rows, ranges, parts);
         self.cut(&fits, &mut |ranges, parts| {
             let [groups, images] = [0, 1].map(|d| ranges[d].len());
-            let [h, w] = parts;
-            let outputs = images * h.per_phase * w.per_phase;
+            let outputs = parts.product(images, |p| p.per_phase);
             let together = Columns { matrices: 1, each: outputs, in_place: None };
             let gathers =
                 pixels.is_some() && self.product(together, groups, 0, NOTHING, [0, 0]).is_on_warpgroups(digits);
-            let columns = if gathers { together } else { self.columns(images, [h, w]) };
-            let products = |phase: [usize; 2]| {
-                let taps = h.taps_of(self.transposed, phase[0]) * w.taps_of(self.transposed, phase[1]);
-                rows.products(taps, self.channels_in)
+            let columns = if gathers { together } else { self.columns(images, parts) };
+            let products = |phase: [usize; 3]| {
+                let taps = parts.along.iter().zip(phase).map(|(part, phase)| part.taps_of(self.transposed, phase));
+                rows.products(taps.product(), self.channels_in)
             };
-            let phases = (0..h.phases).flat_map(|y| (0..w.phases).map(move |x| [y, x]));
+            let [d, h, w] = parts.along.map(|p| p.phases);
+            let phases = (0..d * h * w).map(|n| [n / (h * w), n / w % h, n % w]);
             // Results without products are +0.
             let of_phase = groups * self.channels_out * row_of(outputs);
             let in_place = !self.transposed && (gathers || columns.in_place.is_some());
             let folded = match in_place {
                 true => None,
                 false if phases.clone().all(|phase| products(phase) > 0) => {
-                    Some(self.device.alloc(h.phases * w.phases * of_phase, self.dtype)?)
+                    Some(self.device.alloc(d * h * w * of_phase, self.dtype)?)
                 }
-                false => Some(self.device.zeros(&(h.phases * w.phases * of_phase).into(), self.dtype)?),
+                false => Some(self.device.zeros(&(d * h * w * of_phase).into(), self.dtype)?),
             };
             let tensors = self.tensors(ranges, parts);
-            let part = |number: usize, phase: [usize; 2]| {
+            let part = |number: usize, phase: [usize; 3]| {
                 let products = products(phase);
                 let packed = [columns.each, self.channels_out].map(|lines| packed_bytes(digits, lines, products));
                 let folded = folded.as_ref().map(|folded| folded.ptr().at(self.dtype, number * of_phase));
@@ -229,24 +235,24 @@ impl<R: GpuRuntime> Problem<'_, R> {
             match &folded {
                 // SAFETY: the caller promises an allocated result, and `folded` is written earlier
                 // in stream order.
-                Some(from) => unsafe { self.fold(rows, &part(0, [0, 0]), from.ptr()) },
+                Some(from) => unsafe { self.fold(rows, &part(0, [0; 3]), from.ptr()) },
                 None => Ok(()),
             }
         })
     }
 
-    fn fits_block(&self, digits: usize, rows: Rows, ranges: &Ranges, [h, w]: [&Part; 2]) -> Fits {
+    fn fits_block(&self, digits: usize, rows: Rows, ranges: &Ranges, parts: &Parts) -> Fits {
         let [groups, images] = [0, 1].map(|d| ranges[d].len());
-        let outputs = [h.per_phase, w.per_phase].into_iter().fold(images, usize::saturating_mul);
+        let outputs = parts.product(images, |p| p.per_phase);
         if sizes::CONV_OUTPUTS.is_exceeded(outputs) {
             return Fits::No;
         }
-        let products = rows.products(h.taps.saturating_mul(w.taps), self.channels_in);
-        let columns = self.columns(images, [h, w]);
+        let products = rows.products(parts.product(1, |p| p.taps), self.channels_in);
+        let columns = self.columns(images, parts);
         let of = |factors: [usize; 3]| factors.into_iter().fold(groups, usize::saturating_mul);
         let segments = products / SEGMENT;
         let packed = of([packed_bytes(digits, columns.each, products), columns.matrices, 1]);
-        let phases = h.phases.saturating_mul(w.phases);
+        let phases = parts.product(1, |p| p.phases);
         let folded = of([phases.saturating_mul(outputs), self.channels_out, self.dtype.size_in_bytes()]);
         let bytes = packed.saturating_add(if columns.in_place.is_some() { 0 } else { folded });
         let column_blocks = [columns.each.div_ceil(SPREAD_COLUMNS), columns.matrices, segments.max(self.channels_out)];
@@ -257,10 +263,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
 
     /// Returns how the outputs of a phase are columns. Results of an image are stored in place
     /// where they are neighbours, unless the image is so small that tiles would be mostly empty.
-    fn columns(&self, images: usize, [h, w]: [&Part; 2]) -> Columns {
-        let each = h.per_phase * w.per_phase;
+    fn columns(&self, images: usize, parts: &Parts) -> Columns {
+        let each = parts.product(1, |p| p.per_phase);
         let fills = images == 1 || each.next_multiple_of(SEGMENT) <= each + each / 8;
-        match merged([h.per_phase, w.per_phase], self.dst.space) {
+        match merged(parts.along.map(|p| p.per_phase), self.dst.space) {
             Some(stride) if !self.transposed && fills => Columns { matrices: images, each, in_place: Some(stride) },
             _ => Columns { matrices: 1, each: images * each, in_place: None },
         }
@@ -272,14 +278,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
     /// Every element of the input must be allocated.
     unsafe fn pack_pixels(&self, digits: usize) -> Result<Option<Pixels<R>>> {
-        let [h, w] = &self.windows;
-        let (pixels, taps) = (h.size.saturating_mul(w.size), h.taps.saturating_mul(w.taps));
-        let reads = h.outputs.saturating_mul(w.outputs).saturating_mul(taps);
+        let all = |of: fn(&Window) -> usize| self.windows.iter().map(of).fold(1, usize::saturating_mul);
+        let (pixels, taps) = (all(|w| w.size), all(|w| w.taps));
+        let reads = all(|w| w.outputs).saturating_mul(taps);
         let shared = taps > 1 && (self.transposed || reads > pixels);
         if self.channels_in <= FEW_CHANNELS || !shared || pixels == 0 {
             return Ok(None);
         }
-        let Some(stride) = merged([h.size, w.size], self.src.space) else { return Ok(None) };
+        let Some(stride) = merged(self.windows.map(|w| w.size), self.src.space) else { return Ok(None) };
         let mut batch = IndexDims::<1>::new();
         push(&mut batch, Dim { size: self.images, stride: [self.src.image] });
         push(&mut batch, Dim { size: self.groups, stride: [self.src.group] });
@@ -309,6 +315,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         Unfolded {
             conv: self.conv(shape, part.tensors, part.parts, part.outputs, k_blocks),
             phase: part.phase.map(|p| p as u32),
+            unused: 0,
             filled: rows.filled as u64,
             row: rows.row as u64,
             products: part.products as u64,
@@ -324,7 +331,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             pixel_segments: 0,
             pixels: 0,
             pixel_row: 0,
-            unused: 0,
+            pixel_plane: 0,
             pixel_image: 0,
             pixel_group: 0,
             pixel_first: 0,
@@ -336,8 +343,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
     /// The result must be allocated, and `from` have the results of all phases.
     unsafe fn fold(&self, rows: Rows, part: &Phase<'_>, from: DevicePtr) -> Result<()> {
-        let [h, w] = part.parts;
-        let each = part.outputs * h.phases * w.phases;
+        let each = part.parts.product(part.outputs, |p| p.phases);
         let all = Phase { columns: Columns { matrices: 1, each, in_place: None }, ..*part };
         let parameters = Unfolded {
             of_phase: (part.groups * self.channels_out * row_of(part.outputs)) as u64,

@@ -18,8 +18,8 @@ ISOBIT_FN void conv_pack(const T *src, u8 *packed, const ConvUnfolded &p) {
     constexpr u32 TEAM_BYTES = (PACK_ELEMENTS<T> + CHUNK_LINES) * sizeof(T);
     __shared__ vector_detail::words4 shared_rows[PACK_BLOCK / TILE_TEAM][TEAM_BYTES / 16];
     __shared__ PackShared shared;
-    __shared__ UnfoldOffset offsets[BLOCK_SEGMENT];
-    const ConvPhase phase = conv_phase(p);
+    __shared__ ConvOffset offsets[BLOCK_SEGMENT];
+    const ConvPhase phase = conv_phase(p.conv, p.phase);
     const ConvColumns at = conv_columns(p, block_x());
     const PackedMatrix matrix =
         packed_matrix(packed + at.matrix * p.packed, p.per_matrix, (u32)(p.products / BLOCK_SEGMENT));
@@ -77,7 +77,7 @@ ISOBIT_FN void conv_spread(u8 *pixels, u8 *packed, const ConvUnfolded &p) {
     constexpr u32 PLANES = Digits<T>::COUNT;
     // The flags of each team's lines, of two segments in turns, so that one barrier is enough.
     alignas(16) __shared__ u32 told[2][PACK_BLOCK / TILE_TEAM][CHUNK_LINES];
-    const ConvPhase phase = conv_phase(p);
+    const ConvPhase phase = conv_phase(p.conv, p.phase);
     const ConvColumns at = conv_columns(p, block_x());
     const u32 segments = (u32)(p.products / BLOCK_SEGMENT);
     const PackedMatrix matrix = packed_matrix(packed + at.matrix * p.packed, p.per_matrix, segments);

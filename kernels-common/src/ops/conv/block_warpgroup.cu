@@ -45,7 +45,7 @@ ISOBIT_FN void gather_segments(u8 *shared, WarpgroupShared &control, BringShared
     constexpr u32 A_WARP = BRING_WARPS - 1;
     static_assert(S::TILE_N <= A_WARP * TILE_TEAM, "a thread for each column");
     const u32 thread = thread_x() - PRODUCT_THREADS, warp = thread / TILE_TEAM, lane = thread % TILE_TEAM;
-    const ConvPhase phase = conv_phase(conv);
+    const ConvPhase phase = conv_phase(conv.conv, conv.phase);
     const bool has_column = thread < S::TILE_N;
     u32 step = 0;
     // Columns arrive a segment later, when the copies of the next one are under way.

@@ -33,9 +33,9 @@ static_assert(sizeof(ConvAxis) == 56);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, position) == 12 && ISOBIT_OFFSET(ConvAxis, stride) == 16);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, per_phase) == 32);
 
-// The host's `Conv` in conv/launch.rs. Strides count elements; index 0 is h and index 1 is w.
+// The host's `Conv` in conv/launch.rs. Strides count elements; the indices are those of d, h and w.
 struct Conv {
-    ConvAxis axis[2];
+    ConvAxis axis[3];
     u32 transposed;
     // Per group.
     u32 channels_in, channels_out;
@@ -48,19 +48,21 @@ struct Conv {
     u32 kernel_vectors, dst_vectors;
     // Nonzero if neighbours along k are closer in the weights than neighbouring channels.
     u32 along_k;
-    u64 src_image, src_group, src_channel, src_space[2];
-    u64 kernel_group, kernel_out, kernel_in, kernel_space[2];
-    u64 dst_image, dst_group, dst_channel, dst_space[2];
+    // How a position along d and one along h are one number; see conv_row().
+    u32 row_shift, row_room, row_guards;
+    u64 src_image, src_group, src_channel, src_space[3];
+    u64 kernel_group, kernel_out, kernel_in, kernel_space[3];
+    u64 dst_image, dst_group, dst_channel, dst_space[3];
 };
 
 // Must match ops/conv/launch.rs.
-static_assert(sizeof(Conv) == 296);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, transposed) == 112 && ISOBIT_OFFSET(Conv, channel_tiles) == 128);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 164 && ISOBIT_OFFSET(Conv, src_image) == 176);
+static_assert(sizeof(Conv) == 392);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, transposed) == 168 && ISOBIT_OFFSET(Conv, channel_tiles) == 184);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 220 && ISOBIT_OFFSET(Conv, src_image) == 248);
 
 // The work of a block. `unit` counts groups and phases.
 struct ConvBlock {
-    u32 channel_tile, output_tile, segment, unit, group, phase[2];
+    u32 channel_tile, output_tile, segment, unit, group, phase[3];
 };
 
 // Returns the quotient and leaves the remainder in `n`.
@@ -76,7 +78,8 @@ ISOBIT_FN ConvBlock conv_block(const Conv &p) {
     b.output_tile = take(b.channel_tile, p.channel_tiles);
     b.segment = take(b.output_tile, p.output_tiles);
     b.unit = take(b.segment, p.segments);
-    b.phase[1] = b.unit;
+    b.phase[2] = b.unit;
+    b.phase[1] = take(b.phase[2], p.axis[2].phases);
     b.phase[0] = take(b.phase[1], p.axis[1].phases);
     b.group = take(b.phase[0], p.axis[0].phases);
     return b;
@@ -105,37 +108,115 @@ ISOBIT_FN ConvLine conv_line(const ConvAxis &a, bool transposed, u32 phase) {
     return line;
 }
 
-// The number of products that each result of a phase sums.
-ISOBIT_FN u64 conv_k(const Conv &p, const ConvLine &h, const ConvLine &w) {
-    return (u64)p.channels_in * h.taps * w.taps;
+// The dimensions within a phase.
+struct ConvPhase {
+    ConvLine d, h, w;
+};
+
+ISOBIT_FN ConvPhase conv_phase(const Conv &p, const u32 (&phase)[3]) {
+    const bool transposed = p.transposed != 0;
+    return {conv_line(p.axis[0], transposed, phase[0]), conv_line(p.axis[1], transposed, phase[1]),
+            conv_line(p.axis[2], transposed, phase[2])};
 }
 
-// An output: its position in its phase along h and w, and whether it exists.
+// The number of taps of a phase, and of products that each of its results sums.
+ISOBIT_FN u64 conv_taps(const ConvPhase &phase) { return (u64)(phase.d.taps * phase.h.taps) * phase.w.taps; }
+ISOBIT_FN u64 conv_k(const Conv &p, const ConvPhase &phase) { return p.channels_in * conv_taps(phase); }
+
+// A tap of a phase.
+struct ConvTap {
+    u32 d, h, w;
+};
+
+// Returns the tap after as many others, in row-major order.
+ISOBIT_FN ConvTap conv_tap(const ConvPhase &phase, u64 number) {
+    const u32 taps_w = phase.w.taps, row = number <= 0xffffffffu ? (u32)number / taps_w : (u32)(number / taps_w);
+    const u32 plane = phase.d.taps == 1 ? 0 : row / phase.h.taps;
+    return ConvTap{plane, row - plane * phase.h.taps, (u32)(number - (u64)row * taps_w)};
+}
+
+// The offset of a weight of the group's first channels.
+ISOBIT_FN u64 conv_weight(const Conv &p, const ConvPhase &phase, const ConvTap &tap) {
+    return (u64)(phase.d.tap + tap.d * phase.d.tap_step) * p.kernel_space[0] +
+           (u64)(phase.h.tap + tap.h * phase.h.tap_step) * p.kernel_space[1] +
+           (u64)(phase.w.tap + tap.w * phase.w.tap_step) * p.kernel_space[2];
+}
+
+// An output: its position in its phase along d, h and w, and whether it exists.
 struct ConvOutput {
-    u32 image, h, w;
+    u32 image, d, h, w;
     bool inside;
 };
 
-ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvLine &h, const ConvLine &w, u32 i) {
+// The number of an output along a dimension.
+ISOBIT_FN u32 conv_at(const ConvLine &line, u32 i) { return line.output + i * line.output_step; }
+
+ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvPhase &phase, u32 i) {
     ConvOutput at;
     at.inside = i < p.outputs;
     at.w = i;
-    at.h = take(at.w, p.axis[1].per_phase);
-    at.image = take(at.h, p.axis[0].per_phase);
-    at.inside = at.inside && h.output + at.h * h.output_step < p.axis[0].outputs &&
-                w.output + at.w * w.output_step < p.axis[1].outputs;
+    at.h = take(at.w, p.axis[2].per_phase);
+    at.d = take(at.h, p.axis[1].per_phase);
+    at.image = take(at.d, p.axis[0].per_phase);
+    at.inside = at.inside && conv_at(phase.d, at.d) < p.axis[0].outputs &&
+                conv_at(phase.h, at.h) < p.axis[1].outputs && conv_at(phase.w, at.w) < p.axis[2].outputs;
     return at;
 }
 
 // The offset of a result of the group's first channel.
-ISOBIT_FN u64 conv_dst(const Conv &p, const ConvLine &h, const ConvLine &w, const ConvOutput &at) {
-    return at.image * p.dst_image + (u64)(h.output + at.h * h.output_step) * p.dst_space[0] +
-           (u64)(w.output + at.w * w.output_step) * p.dst_space[1];
+ISOBIT_FN u64 conv_dst(const Conv &p, const ConvPhase &phase, const ConvOutput &at) {
+    return at.image * p.dst_image + (u64)conv_at(phase.d, at.d) * p.dst_space[0] +
+           (u64)conv_at(phase.h, at.h) * p.dst_space[1] + (u64)conv_at(phase.w, at.w) * p.dst_space[2];
 }
 
-// A position outside the input. Adding a position inside the input to it never gives a position
-// inside, and no sum of a position and another one equals it.
+// A place in the input, inside or outside.
+struct ConvPlace {
+    i32 d, h, w;
+};
+
+// Where an output meets the input through the first tap of its phase, and how far from there a tap
+// is.
+ISOBIT_FN ConvPlace conv_first(const ConvPhase &phase, const ConvOutput &at) {
+    return ConvPlace{phase.d.position + (i32)(at.d * (u32)phase.d.per_output),
+                     phase.h.position + (i32)(at.h * (u32)phase.h.per_output),
+                     phase.w.position + (i32)(at.w * (u32)phase.w.per_output)};
+}
+ISOBIT_FN ConvPlace conv_reach(const ConvPhase &phase, const ConvTap &tap) {
+    return ConvPlace{(i32)tap.d * phase.d.per_tap, (i32)tap.h * phase.h.per_tap, (i32)tap.w * phase.w.per_tap};
+}
+
+// The offset of a place, from that of the position 0.
+ISOBIT_FN u64 conv_src(const Conv &p, const ConvPlace &at) {
+    return (u64)(i64)at.d * p.src_space[0] + (u64)(i64)at.h * p.src_space[1] + (u64)(i64)at.w * p.src_space[2];
+}
+
+// Positions along d and h in one number, which costs what h alone would: both are bits of it, with
+// a guard above each. The guards of a sum of two rows are set if one of its positions is negative,
+// and those of the sum and `row_room` if one is at the end of the input or behind it. If the input
+// and the kernel have one plane, all bits are those of h.
+ISOBIT_FN u32 conv_row(const Conv &p, const ConvPlace &at) { return ((u32)at.d << p.row_shift) + (u32)at.h; }
+
+// A position along w, or a row, outside the input. Adding a position inside the input to it never
+// gives a position inside, and no sum of a position and another one equals it.
 ISOBIT_CONST i32 CONV_OUTSIDE = -0x7fffffff - 1;
+
+// Whether a place is in the input, and not in its padding.
+ISOBIT_FN bool conv_inside(const Conv &p, u32 row, u32 w) {
+    return ((row | (row + p.row_room)) & p.row_guards) == 0 && w < p.axis[2].size;
+}
+
+// How far a factor of a product is from an output's first position in the input, in elements and in
+// positions.
+struct alignas(16) ConvOffset {
+    u64 src;
+    u32 row, w;
+};
+
+// Reads an offset from shared memory by one access.
+ISOBIT_FN ConvOffset offset_at(const ConvOffset *offsets, u32 i) {
+    const Pack<4, u32> words = load<4>((const u32 *)(offsets + i));
+    return ConvOffset{(u64)words.v[0] | (u64)words.v[1] << 32, words.v[2], words.v[3]};
+}
 
 // Where segment `segment` of a result keeps its value until all segments are added.
 template <typename C>

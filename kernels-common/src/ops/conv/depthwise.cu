@@ -1,59 +1,91 @@
 // Convolutions with few output channels per group, including depthwise ones. A thread computes R
 // channels of P outputs. It walks channels and taps in order, without unfolding the input, for any
 // strides.
+#include "device_lib/scalars.cuh"
 #include "ops/conv/conv.cuh"
 
 namespace isobit {
 
 ISOBIT_CONST u32 CONV_THIN_BLOCK = 128;
 
-// How a factor's offset changes from one tap, one row of taps and one channel to the next.
+// How a factor's offset changes from one tap, one row of taps, one plane of them and one channel to
+// the next.
 struct ConvSteps {
-    u64 tap, row, channel;
+    u64 tap, row, plane, channel;
 };
 
-ISOBIT_FN ConvSteps conv_steps(u64 channel, u64 tap_h, u64 tap_w, u32 taps_h, u32 taps_w) {
-    return ConvSteps{tap_w, tap_h - (taps_w - 1) * tap_w, channel - (taps_h - 1) * tap_h - (taps_w - 1) * tap_w};
+ISOBIT_FN ConvSteps conv_steps(const ConvPhase &phase, u64 channel, u64 plane, u64 row, u64 tap) {
+    const u64 in_row = (phase.w.taps - 1) * tap, in_plane = (phase.h.taps - 1) * row + in_row;
+    return ConvSteps{tap, row - in_row, plane - in_plane, channel - (phase.d.taps - 1) * plane - in_plane};
+}
+
+// What the threads of a block have in common: in shared memory where registers are scarce.
+struct ThinBlock {
+    ConvPhase phase;
+    ConvSteps in_src, in_kernel;
+    u32 first_output;
+};
+
+ISOBIT_FN void describe(ThinBlock &to, const Conv &p, const ConvBlock &block, u32 outputs) {
+    const ConvPhase phase = conv_phase(p, block.phase);
+    const ConvPlace one = conv_reach(phase, ConvTap{1, 1, 1});
+    to.phase = phase;
+    to.in_src = conv_steps(phase, p.src_channel, (u64)(i64)one.d * p.src_space[0], (u64)(i64)one.h * p.src_space[1],
+                           (u64)(i64)one.w * p.src_space[2]);
+    to.in_kernel = conv_steps(phase, p.kernel_in, phase.d.tap_step * p.kernel_space[0],
+                              phase.h.tap_step * p.kernel_space[1], phase.w.tap_step * p.kernel_space[2]);
+    to.first_output = block.output_tile * outputs;
+}
+
+// Reads it once more, so that what follows from it takes no registers until then.
+ISOBIT_FN u32 first_output_again(const ThinBlock &of) {
+    return HAS_SCALAR_REGISTERS ? of.first_output : *(const volatile u32 *)&of.first_output;
 }
 
 template <typename T, u32 R, u32 P>
 ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv &p) {
     using C = compute_t<T>;
     const ConvBlock block = conv_block(p);
-    const ConvLine h = conv_line(p.axis[0], p.transposed != 0, block.phase[0]);
-    const ConvLine w = conv_line(p.axis[1], p.transposed != 0, block.phase[1]);
-    const ConvPart part = conv_part(p, block, conv_k(p, h, w));
+    __shared__ ThinBlock shared;
+    ThinBlock own;
+    ThinBlock &common = HAS_SCALAR_REGISTERS ? own : shared;
+    if (HAS_SCALAR_REGISTERS || thread_x() == 0)
+        describe(common, p, block, CONV_THIN_BLOCK * P);
+    if constexpr (!HAS_SCALAR_REGISTERS)
+        barrier();
+    const ConvPhase &phase = common.phase;
+    const ConvSteps &in_src = common.in_src, &in_kernel = common.in_kernel;
+    const ConvPart part = conv_part(p, block, conv_k(p, phase));
     if (!part.any)
         return;
-    const u32 output = block.output_tile * (CONV_THIN_BLOCK * P) + thread_x(), channel = block.channel_tile * R;
+    const u32 output = common.first_output + thread_x(), channel = block.channel_tile * R;
     const u32 channels = p.channels_out - channel < R ? p.channels_out - channel : R;
     src += block.group * p.src_group;
     kernel += block.group * p.kernel_group + channel * p.kernel_out;
 
-    i32 at_h[P], at_w[P];
+    u32 at_row[P], at_w[P];
     u64 at[P];
 #pragma unroll
     for (u32 j = 0; j < P; j++) {
-        const ConvOutput o = conv_output(p, h, w, output + j * CONV_THIN_BLOCK);
-        at_h[j] = h.position + (i32)(o.h * (u32)h.per_output);
-        at_w[j] = w.position + (i32)(o.w * (u32)w.per_output);
-        at[j] = o.image * p.src_image + (u64)(i64)at_h[j] * p.src_space[0] + (u64)(i64)at_w[j] * p.src_space[1];
-        at_w[j] = o.inside ? at_w[j] : CONV_OUTSIDE;
+        const ConvOutput o = conv_output(p, phase, output + j * CONV_THIN_BLOCK);
+        const ConvPlace first = conv_first(phase, o);
+        at[j] = o.image * p.src_image + conv_src(p, first);
+        at_row[j] = conv_row(p, first);
+        at_w[j] = (u32)(o.inside ? first.w : CONV_OUTSIDE);
     }
 
     // The first channel and tap of the part. Both are 0 if there are no taps.
-    const u64 taps = (u64)h.taps * w.taps;
-    const u64 first_channel = part.start == 0 ? 0 : part.start / taps;
-    const u64 in_channel = part.start - first_channel * taps;
-    u32 tap_h = part.start == 0 ? 0 : (u32)(in_channel / w.taps), tap_w = (u32)(in_channel - (u64)tap_h * w.taps);
-    i32 step_h = (i32)tap_h * h.per_tap, step_w = (i32)tap_w * w.per_tap;
-    const ConvSteps in_src = conv_steps(p.src_channel, (u64)(i64)h.per_tap * p.src_space[0],
-                                        (u64)(i64)w.per_tap * p.src_space[1], h.taps, w.taps);
-    const ConvSteps in_kernel = conv_steps(p.kernel_in, h.tap_step * p.kernel_space[0], w.tap_step * p.kernel_space[1],
-                                           h.taps, w.taps);
-    u64 from = first_channel * p.src_channel + (u64)(i64)step_h * p.src_space[0] + (u64)(i64)step_w * p.src_space[1];
-    u64 weight = first_channel * p.kernel_in + (u64)(h.tap + tap_h * h.tap_step) * p.kernel_space[0] +
-                 (u64)(w.tap + tap_w * w.tap_step) * p.kernel_space[1];
+    u64 first_channel = 0;
+    ConvTap tap = {0, 0, 0};
+    if (part.start != 0) {
+        const u64 taps = conv_taps(phase);
+        first_channel = part.start / taps;
+        tap = conv_tap(phase, part.start - first_channel * taps);
+    }
+    const ConvPlace reach = conv_reach(phase, tap);
+    u32 step_row = conv_row(p, reach), step_w = (u32)reach.w;
+    u64 from = first_channel * p.src_channel + conv_src(p, reach);
+    u64 weight = first_channel * p.kernel_in + conv_weight(p, phase, tap);
 
     C sum[R][P];
 #pragma unroll
@@ -75,10 +107,8 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
             C x[P];
 #pragma unroll
             for (u32 j = 0; j < P; j++) {
-                const bool inside = (u32)at_h[j] + (u32)step_h < p.axis[0].size &&
-                                    (u32)at_w[j] + (u32)step_w < p.axis[1].size;
                 x[j] = 0;
-                if (inside)
+                if (conv_inside(p, at_row[j] + step_row, at_w[j] + step_w))
                     x[j] = to_compute(src[at[j] + from]);
             }
 #pragma unroll
@@ -90,22 +120,29 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
                 for (u32 j = 0; j < P; j++)
                     segment[i][j] = fma(factor, x[j], segment[i][j]);
             }
-            step_w += w.per_tap;
-            if (++tap_w < w.taps) {
+            step_w += (u32)phase.w.per_tap;
+            if (++tap.w < phase.w.taps) {
                 from += in_src.tap;
                 weight += in_kernel.tap;
                 continue;
             }
-            tap_w = 0;
+            tap.w = 0;
             step_w = 0;
-            step_h += h.per_tap;
-            if (++tap_h < h.taps) {
+            step_row += (u32)phase.h.per_tap;
+            if (++tap.h < phase.h.taps) {
                 from += in_src.row;
                 weight += in_kernel.row;
                 continue;
             }
-            tap_h = 0;
-            step_h = 0;
+            tap.h = 0;
+            if (++tap.d < phase.d.taps) {
+                step_row = conv_row(p, ConvPlace{(i32)tap.d * phase.d.per_tap, 0, 0});
+                from += in_src.plane;
+                weight += in_kernel.plane;
+                continue;
+            }
+            tap.d = 0;
+            step_row = 0;
             from += in_src.channel;
             weight += in_kernel.channel;
         }
@@ -119,11 +156,11 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     dst += block.group * p.dst_group + channel * p.dst_channel;
 #pragma unroll
     for (u32 j = 0; j < P; j++) {
-        const u32 row = output + j * CONV_THIN_BLOCK;
-        const ConvOutput o = conv_output(p, h, w, row);
+        const u32 row = first_output_again(common) + thread_x() + j * CONV_THIN_BLOCK;
+        const ConvOutput o = conv_output(p, phase, row);
         if (!o.inside)
             continue;
-        T *to = dst + conv_dst(p, h, w, o);
+        T *to = dst + conv_dst(p, phase, o);
 #pragma unroll
         for (u32 i = 0; i < R; i++) {
             if (i >= channels)
@@ -142,11 +179,10 @@ template <typename T>
 ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p, u32 apart) {
     using C = compute_t<T>;
     const ConvBlock block = conv_block(p);
-    const ConvLine h = conv_line(p.axis[0], p.transposed != 0, block.phase[0]);
-    const ConvLine w = conv_line(p.axis[1], p.transposed != 0, block.phase[1]);
-    const u64 k = conv_k(p, h, w);
+    const ConvPhase phase = conv_phase(p, block.phase);
+    const u64 k = conv_k(p, phase);
     const u32 output = block.output_tile * CONV_THIN_BLOCK + thread_x(), channel = block.channel_tile;
-    const ConvOutput o = conv_output(p, h, w, output);
+    const ConvOutput o = conv_output(p, phase, output);
     if (!o.inside)
         return;
     // The first segment has a value even for a phase without taps.
@@ -155,7 +191,7 @@ ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p,
 #pragma unroll 4
     for (u32 s = 0; s < segments; s++)
         sum = sum + *conv_partial(p, partial, block.unit, apart, s, channel, output);
-    dst[block.group * p.dst_group + channel * p.dst_channel + conv_dst(p, h, w, o)] = from_compute<T>(sum);
+    dst[block.group * p.dst_group + channel * p.dst_channel + conv_dst(p, phase, o)] = from_compute<T>(sum);
 }
 
 } // namespace isobit

@@ -1,7 +1,7 @@
 //! The portable convolution: splits a problem into parts that fit one launch, and picks the kernel
 //! for each part.
 
-use super::axis::{Axis, Part, Window};
+use super::axis::{Axis, Part, Rows, Window};
 use crate::args;
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
@@ -11,7 +11,7 @@ use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, 
 use crate::ops::matmul::unit;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{DType, Result};
+use isobit_hal::{DType, Error, ErrorKind, Result};
 use std::mem::offset_of;
 use std::ops::Range;
 
@@ -23,14 +23,14 @@ pub(super) fn key(dtype: DType, variant: u8) -> Key {
 }
 
 /// A tensor's first element, and the strides of images (if it has any), groups, the channels of a
-/// group, h and w.
+/// group, d, h and w.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tensor {
     pub ptr: DevicePtr,
     pub image: usize,
     pub group: usize,
     pub channel: usize,
-    pub space: [usize; 2],
+    pub space: [usize; 3],
 }
 
 impl Tensor {
@@ -39,8 +39,8 @@ impl Tensor {
     }
 }
 
-/// A convolution in two spatial dimensions whose result is not empty. For 1d convolutions the first
-/// spatial dimension has size 1.
+/// A convolution in three spatial dimensions whose result is not empty. For others, the first spatial
+/// dimensions have size 1.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub device: &'a GpuDevice<R>,
     pub dtype: DType,
@@ -50,7 +50,7 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     /// Per group; at least 1.
     pub channels_in: usize,
     pub channels_out: usize,
-    pub windows: [Window; 2],
+    pub windows: [Window; 3],
     pub src: Tensor,
     /// Its channels are the output channels, its images the input channels.
     pub kernel: Tensor,
@@ -61,7 +61,7 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conv {
-    axis: [Axis; 2],
+    axis: [Axis; 3],
     transposed: u32,
     channels_in: u32,
     channels_out: u32,
@@ -72,14 +72,18 @@ pub(super) struct Conv {
     kernel_vectors: u32,
     dst_vectors: u32,
     along_k: u32,
-    src: [u64; 5],
-    kernel: [u64; 5],
-    dst: [u64; 5],
+    row_shift: u32,
+    row_room: u32,
+    row_guards: u32,
+    unused: u32,
+    src: [u64; 6],
+    kernel: [u64; 6],
+    dst: [u64; 6],
 }
 
-const _: () = assert!(size_of::<Conv>() == 296);
-const _: () = assert!(offset_of!(Conv, transposed) == 112 && offset_of!(Conv, channel_tiles) == 128);
-const _: () = assert!(offset_of!(Conv, kernel_vectors) == 164 && offset_of!(Conv, src) == 176);
+const _: () = assert!(size_of::<Conv>() == 392);
+const _: () = assert!(offset_of!(Conv, transposed) == 168 && offset_of!(Conv, channel_tiles) == 184);
+const _: () = assert!(offset_of!(Conv, kernel_vectors) == 220 && offset_of!(Conv, src) == 248);
 
 /// How a kernel divides the results among blocks, and their dynamic shared memory.
 #[derive(Debug, Clone, Copy)]
@@ -106,11 +110,41 @@ const STRIPS: Shape = Shape::new(THIN, 1, 512, 128);
 const STRIPS_4: Shape = Shape::new(THIN_4, 4, 256, 128);
 const SUMS: Shape = Shape::new(SEGMENTS, 1, 128, 128);
 
-/// Ranges of groups, images, and outputs along h and w.
-pub(super) type Ranges = [Range<usize>; 4];
+/// Ranges of groups, images, and outputs along d, h and w.
+pub(super) type Ranges = [Range<usize>; 5];
+
+/// A part of the outputs along d, h and w, in the kernels' form.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts {
+    pub along: [Part; 3],
+    rows: Rows,
+}
+
+impl Parts {
+    fn of(windows: &[Window; 3], ranges: &Ranges) -> Result<Self> {
+        let part = |d: usize| windows[d].part(&ranges[d + 2]);
+        let along = [part(0)?, part(1)?, part(2)?];
+        let rows = Rows::of(&along[0], &along[1]).ok_or_else(|| {
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "a kernel of {} x {} taps spans too many positions of its first two dimensions for the GPU kernels, 2^30 in both \
+                     together; the CPU backend supports it",
+                    windows[0].taps, windows[1].taps
+                ),
+            )
+        })?;
+        Ok(Self { along, rows })
+    }
+
+    /// The product of what `of` returns for each dimension, and of `first`.
+    pub fn product(&self, first: usize, of: impl Fn(&Part) -> usize) -> usize {
+        self.along.iter().map(of).fold(first, usize::saturating_mul)
+    }
+}
 
 /// Launches a part of a problem.
-type LaunchPart<'l> = dyn FnMut(&Ranges, &[Part; 2]) -> Result<()> + 'l;
+type LaunchPart<'l> = dyn FnMut(&Ranges, &Parts) -> Result<()> + 'l;
 
 /// Whether a part of a problem fits one launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,11 +167,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// Whether a part of the problem fits one launch.
-    fn fits(&self, ranges: &Ranges, [h, w]: [&Part; 2]) -> Fits {
+    fn fits(&self, ranges: &Ranges, parts: &Parts) -> Fits {
         let [groups, images] = [0, 1].map(|d| ranges[d].len());
-        let outputs = [h.per_phase, w.per_phase].into_iter().fold(images, usize::saturating_mul);
-        let units = [h.phases, w.phases].into_iter().fold(groups, usize::saturating_mul);
-        let Some(shape) = self.shape(images, [h, w]) else { return Fits::WithFewerImages };
+        let (outputs, units) = (parts.product(images, |p| p.per_phase), parts.product(groups, |p| p.phases));
+        let Some(shape) = self.shape(images, parts) else { return Fits::WithFewerImages };
         let blocks = self.channels_out.div_ceil(shape.channels).saturating_mul(outputs.div_ceil(shape.outputs));
         match sizes::CONV_OUTPUTS.is_exceeded(outputs) || sizes::CONV_BLOCKS.is_exceeded(blocks.saturating_mul(units)) {
             true => Fits::No,
@@ -150,24 +183,24 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// # Errors
     /// The error of a launch, or `InvalidArgument` if one output sees inputs that are too far
     /// apart for the kernels.
-    pub fn cut(&self, fits: &dyn Fn(&Ranges, [&Part; 2]) -> Fits, launch: &mut LaunchPart<'_>) -> Result<()> {
-        let [h, w] = self.windows.map(|w| 0..w.outputs);
-        self.cut_ranges([0..self.groups, 0..self.images, h, w], fits, launch)
+    pub fn cut(&self, fits: &dyn Fn(&Ranges, &Parts) -> Fits, launch: &mut LaunchPart<'_>) -> Result<()> {
+        let [d, h, w] = self.windows.map(|w| 0..w.outputs);
+        self.cut_ranges([0..self.groups, 0..self.images, d, h, w], fits, launch)
     }
 
     fn cut_ranges(
         &self,
         ranges: Ranges,
-        fits: &dyn Fn(&Ranges, [&Part; 2]) -> Fits,
+        fits: &dyn Fn(&Ranges, &Parts) -> Fits,
         launch: &mut LaunchPart<'_>,
     ) -> Result<()> {
-        let [groups, images, h, w] = [0, 1, 2, 3].map(|d| ranges[d].len());
-        let parts = [self.windows[0].part(&ranges[2]), self.windows[1].part(&ranges[3])];
+        let [groups, images, d, h, w] = [0, 1, 2, 3, 4].map(|d| ranges[d].len());
+        let parts = Parts::of(&self.windows, &ranges);
         let fit = match &parts {
-            [Ok(h), Ok(w)] => fits(&ranges, [h, w]),
-            _ => Fits::No,
+            Ok(parts) => fits(&ranges, parts),
+            Err(_) => Fits::No,
         };
-        let largest = [(2, h), (3, w), (1, images), (0, groups)].into_iter().max_by_key(|&(_, size)| size);
+        let largest = [(2, d), (3, h), (4, w), (1, images), (0, groups)].into_iter().max_by_key(|&(_, size)| size);
         let largest = if fit == Fits::WithFewerImages { Some((1, images)) } else { largest };
         match largest {
             Some((d, size)) if size > 1 && fit != Fits::Yes => {
@@ -179,19 +212,16 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 }
                 Ok(())
             }
-            _ => {
-                let [h, w] = parts;
-                launch(&ranges, &[h?, w?])
-            }
+            _ => launch(&ranges, &parts?),
         }
     }
 
     /// Chooses tiles if there are enough channels and every output's first position fits 31 bits.
     /// Returns `None` if positions only fit with fewer images.
-    fn shape(&self, images: usize, [h, w]: [&Part; 2]) -> Option<Shape> {
-        let [along_h, along_w] = self.src.space;
-        let far =
-            [(images - 1, self.src.image), (h.reach, along_h), (w.reach, along_w)].map(|(n, s)| n.saturating_mul(s));
+    fn shape(&self, images: usize, parts: &Parts) -> Option<Shape> {
+        let reaches = [0, 1, 2].map(|d| (parts.along[d].reach, self.src.space[d]));
+        let [d, h, w] = reaches.map(|(n, s)| n.saturating_mul(s));
+        let far = [(images - 1).saturating_mul(self.src.image), d, h, w];
         let near = |far: &[usize]| !sizes::CONV_FAR.is_reached(far.iter().copied().fold(0, usize::saturating_add));
         let are_many = sizes::CONV_TILE_FROM.is_reached(self.channels_out);
         match self.channels_out {
@@ -216,10 +246,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
 
     /// # Safety
     /// Same as [`portable`](Self::portable).
-    unsafe fn launch(&self, ranges: &Ranges, parts: &[Part; 2]) -> Result<()> {
-        let ([groups, images], [h, w]) = ([0, 1].map(|d| ranges[d].len()), parts);
-        let (outputs, units) = (images * h.per_phase * w.per_phase, groups * h.phases * w.phases);
-        let shape = self.shape(images, [h, w]).unwrap_or(STRIPS_4);
+    unsafe fn launch(&self, ranges: &Ranges, parts: &Parts) -> Result<()> {
+        let [groups, images] = [0, 1].map(|d| ranges[d].len());
+        let (outputs, units) = (parts.product(images, |p| p.per_phase), parts.product(groups, |p| p.phases));
+        let shape = self.shape(images, parts).unwrap_or(STRIPS_4);
         let tensors = self.tensors(ranges, parts);
         let [src, kernel, dst] = tensors;
 
@@ -230,7 +260,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             TILE | TILE_UNIT | UNIT => limits.multiprocessors as usize,
             _ => (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / shape.threads,
         };
-        let all = (self.channels_in * parts[0].taps * parts[1].taps).div_ceil(SEGMENT).max(1);
+        let all = parts.product(self.channels_in, |p| p.taps).div_ceil(SEGMENT).max(1);
         let are_few = !sizes::CONV_ENOUGH.is_reached_or(blocks(shape), enough);
         let apart = if are_few && !sizes::CONV_APART.is_exceeded(blocks(shape) * all) { all } else { 1 };
 
@@ -258,13 +288,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// Returns the input, the kernel and the result as a part sees them.
-    pub fn tensors(&self, ranges: &Ranges, parts: &[Part; 2]) -> [Tensor; 3] {
-        let [group, image, h, w] = [0, 1, 2, 3].map(|d| ranges[d].start);
-        let from = |t: &Tensor, image: usize, [h, w]: [usize; 2]| {
-            t.at(self.dtype, group * t.group + image * t.image + h * t.space[0] + w * t.space[1])
+    pub fn tensors(&self, ranges: &Ranges, parts: &Parts) -> [Tensor; 3] {
+        let [group, image, d, h, w] = [0, 1, 2, 3, 4].map(|d| ranges[d].start);
+        let from = |t: &Tensor, image: usize, at: [usize; 3]| {
+            let space: usize = at.iter().zip(t.space).map(|(n, stride)| n * stride).sum();
+            t.at(self.dtype, group * t.group + image * t.image + space)
         };
-        let src = from(&self.src, image, [parts[0].first_input, parts[1].first_input]);
-        [src, from(&self.kernel, 0, [0, 0]), from(&self.dst, image, [h, w])]
+        let src = from(&self.src, image, parts.along.map(|p| p.first_input));
+        [src, from(&self.kernel, 0, [0; 3]), from(&self.dst, image, [d, h, w])]
     }
 
     /// Returns the parameters of a launch.
@@ -272,25 +303,28 @@ impl<R: GpuRuntime> Problem<'_, R> {
         &self,
         shape: Shape,
         [src, kernel, dst]: [Tensor; 3],
-        parts: &[Part; 2],
+        parts: &Parts,
         outputs: usize,
         apart: usize,
     ) -> Conv {
-        let [h, w] = parts;
+        let (along, rows) = (&parts.along, parts.rows);
         // Four elements are moved at once, in pieces of at most 16 bytes.
         let bytes = (4 * self.dtype.size_in_bytes()).min(16) as u64;
         let fits =
             |ptr: DevicePtr, strides: &[usize]| ptr.0.is_multiple_of(bytes) && strides.iter().all(|s| s % 4 == 0);
-        let k = |tensor: &Tensor| [tensor.image, tensor.space[0], tensor.space[1]];
-        let taps = self.windows.map(|w| w.taps);
+        let [d, h, w] = self.windows.map(|w| w.taps);
+        let strides_k = [kernel.image, kernel.space[0], kernel.space[1], kernel.space[2]];
         // Contiguous along k; the strides of dimensions of size 1 do not matter.
-        let runs = [(self.channels_in, taps[0] * taps[1]), (taps[0], taps[1]), (taps[1], 1)];
-        let along = runs.iter().zip(k(&kernel)).all(|(&(size, step), stride)| size == 1 || stride == step);
-        let one_phase = h.phases * w.phases == 1 && !self.transposed;
-        let innermost = runs.iter().zip(k(&kernel)).rev().find(|((size, _), _)| *size > 1);
-        let strides = |t: Tensor| [t.image, t.group, t.channel, t.space[0], t.space[1]].map(|s| s as u64);
+        let runs = [(self.channels_in, d * h * w), (d, h * w), (h, w), (w, 1)];
+        let contiguous = runs.iter().zip(strides_k).all(|(&(size, step), stride)| size == 1 || stride == step);
+        let one_phase = !self.transposed;
+        let innermost = runs.iter().zip(strides_k).rev().find(|((size, _), _)| *size > 1);
+        let strides = |first: [usize; 3], t: &Tensor| {
+            let [a, b, c, d, h, w] = [first[0], first[1], first[2], t.space[0], t.space[1], t.space[2]];
+            [a, b, c, d, h, w].map(|s| s as u64)
+        };
         Conv {
-            axis: [h.axis, w.axis],
+            axis: along.map(|p| p.axis),
             transposed: u32::from(self.transposed),
             channels_in: self.channels_in as u32,
             channels_out: self.channels_out as u32,
@@ -298,16 +332,23 @@ impl<R: GpuRuntime> Problem<'_, R> {
             channel_tiles: Divisor::new(self.channels_out.div_ceil(shape.channels)),
             output_tiles: Divisor::new(outputs.div_ceil(shape.outputs)),
             segments: Divisor::new(apart),
-            kernel_vectors: u32::from(one_phase && along && fits(kernel.ptr, &[kernel.group, kernel.channel])),
+            kernel_vectors: u32::from(one_phase && contiguous && fits(kernel.ptr, &[kernel.group, kernel.channel])),
             dst_vectors: u32::from(
                 one_phase
-                    && dst.space[1] == 1
-                    && fits(dst.ptr, &[w.per_phase, dst.image, dst.group, dst.channel, dst.space[0]]),
+                    && dst.space[2] == 1
+                    && fits(
+                        dst.ptr,
+                        &[along[2].per_phase, dst.image, dst.group, dst.channel, dst.space[0], dst.space[1]],
+                    ),
             ),
             along_k: u32::from(innermost.is_none_or(|(_, stride)| stride <= kernel.channel)),
-            src: strides(src),
-            kernel: [kernel.group, kernel.channel, kernel.image, kernel.space[0], kernel.space[1]].map(|s| s as u64),
-            dst: strides(dst),
+            row_shift: rows.shift,
+            row_room: rows.room,
+            row_guards: rows.guards,
+            unused: 0,
+            src: strides([src.image, src.group, src.channel], &src),
+            kernel: strides([kernel.group, kernel.channel, kernel.image], &kernel),
+            dst: strides([dst.image, dst.group, dst.channel], &dst),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::manifest::instances::conv::{
     CHAINS, FOLD, PACK, SEGMENTS, SPREAD, THIN, THIN_4, TILE, TILE_UNIT, UNFOLD_KERNEL, UNIT, WARPGROUP,
 };
 use crate::ops::stored;
-use crate::runtime::{Conv, GpuRuntime, Tensor4, Vendor};
+use crate::runtime::{Conv, GpuRuntime, Strided, Vendor};
 use crate::storage::GpuStorage;
 use axis::Window;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
@@ -75,37 +75,43 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
 }
 
-/// The parameters in two dimensions.
+/// The parameters in three dimensions.
 struct Parameters {
     transposed: bool,
-    stride: [usize; 2],
-    padding_before: [usize; 2],
-    padding_after: [usize; 2],
-    dilation: [usize; 2],
+    stride: [usize; 3],
+    padding_before: [usize; 3],
+    padding_after: [usize; 3],
+    dilation: [usize; 3],
     groups: usize,
+}
+
+/// Returns the values of up to three dimensions, after others as of dimensions of size 1.
+fn three(values: &[usize], of_one: usize) -> [usize; 3] {
+    let mut three = [of_one; 3];
+    three[3 - values.len()..].copy_from_slice(values);
+    three
 }
 
 fn parameters(op: &Op) -> Parameters {
     macro_rules! over {
-        ($p:ident, $transposed:literal, $two:expr) => {{
-            let two = $two;
+        ($p:ident, $transposed:literal) => {
             Parameters {
                 transposed: $transposed,
-                stride: two($p.stride, 1),
-                padding_before: two($p.padding_before, 0),
-                padding_after: two($p.padding_after, 0),
-                dilation: two($p.dilation, 1),
+                stride: three(&$p.stride, 1),
+                padding_before: three(&$p.padding_before, 0),
+                padding_after: three(&$p.padding_after, 0),
+                dilation: three(&$p.dilation, 1),
                 groups: $p.groups,
             }
-        }};
+        };
     }
-    let one = |[w]: [usize; 1], h| [h, w];
-    let two = |both: [usize; 2], _| both;
     match op {
-        Op::Conv1d(p) => over!(p, false, one),
-        Op::Conv2d(p) => over!(p, false, two),
-        Op::ConvTranspose1d(p) => over!(p, true, one),
-        Op::ConvTranspose2d(p) => over!(p, true, two),
+        Op::Conv1d(p) => over!(p, false),
+        Op::Conv2d(p) => over!(p, false),
+        Op::Conv3d(p) => over!(p, false),
+        Op::ConvTranspose1d(p) => over!(p, true),
+        Op::ConvTranspose2d(p) => over!(p, true),
+        Op::ConvTranspose3d(p) => over!(p, true),
         _ => unreachable!("not an operation of the family"),
     }
 }
@@ -117,19 +123,15 @@ fn vendor_problem<R: GpuRuntime>(
     dst: (&GpuStorage<R>, &Layout),
 ) -> Conv {
     let tensor = |(storage, layout): (&GpuStorage<R>, &Layout)| {
-        let two = |all: &[usize], one| match *all {
-            [a, b, w] => [a, b, one, w],
-            [a, b, h, w] => [a, b, h, w],
-            _ => unreachable!("validated to be of rank 3 or 4"),
+        let all = |values: &[usize], of_one| {
+            let [d, h, w] = three(&values[2..], of_one);
+            [values[0], values[1], d, h, w]
         };
-        Tensor4 {
+        Strided {
             ptr: storage.ptr().at(storage.dtype(), layout.start_offset()),
-            dims: two(layout.dims(), 1),
+            dims: all(layout.dims(), 1),
             // The stride that a contiguous added dimension would have.
-            strides: two(
-                layout.stride(),
-                layout.dims()[2..].iter().zip(&layout.stride()[2..]).map(|(n, s)| n * s).sum(),
-            ),
+            strides: all(layout.stride(), layout.dims()[2] * layout.stride()[2]),
         }
     };
     let Parameters { transposed, stride, padding_before, padding_after, dilation, groups } = parameters(op);
@@ -150,8 +152,8 @@ fn vendor_problem<R: GpuRuntime>(
 /// Returns the input and output channels of a group, and the kernel as a tensor whose channels are
 /// those of the result and whose images are those of the input.
 fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
-    let Tensor4 { ptr, dims: [first, second, ..], strides: [a, b, h, w] } = conv.kernel;
-    let (each, space) = (first / conv.groups, [h, w]);
+    let Strided { ptr, dims: [first, second, ..], strides: [a, b, d, h, w] } = conv.kernel;
+    let (each, space) = (first / conv.groups, [d, h, w]);
     match conv.transposed {
         false => (second, each, Tensor { ptr, image: b, group: each * a, channel: a, space }),
         true => (each, second, Tensor { ptr, image: a, group: each * a, channel: b, space }),
@@ -162,7 +164,7 @@ fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
 /// which every output sees its own input: the sums and their order are the same. Returns `None` for
 /// other convolutions, or if the outputs are not laid out as columns.
 fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<matmul::Problem<'a, R>> {
-    let one_tap = conv.kernel.dims[2..] == [1, 1] && conv.stride == [1, 1] && conv.padding_before == [0, 0];
+    let one_tap = conv.kernel.dims[2..] == [1; 3] && conv.stride == [1; 3] && conv.padding_before == [0; 3];
     if !one_tap || conv.src.dims[2..] != conv.dst.dims[2..] {
         return None;
     }
@@ -170,7 +172,7 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
     let (src, dst) = (conv.src.strides, conv.dst.strides);
     let merged = |from: usize| {
         let mut dims = IndexDims::<2>::new();
-        for d in [0, 2, 3].into_iter().filter(|&d| d >= from) {
+        for d in [0, 2, 3, 4].into_iter().filter(|&d| d >= from) {
             push(&mut dims, Dim { size: conv.dst.dims[d], stride: [src[d], dst[d]] });
         }
         match dims[..] {
@@ -206,9 +208,9 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
 
 fn portable<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Problem<'a, R> {
     let (channels_in, channels_out, kernel) = of_group(conv);
-    let tensor = |t: &Tensor4, channels: usize| {
-        let [image, channel, h, w] = t.strides;
-        Tensor { ptr: t.ptr, image, group: channels * channel, channel, space: [h, w] }
+    let tensor = |t: &Strided<5>, channels: usize| {
+        let [image, channel, d, h, w] = t.strides;
+        Tensor { ptr: t.ptr, image, group: channels * channel, channel, space: [d, h, w] }
     };
     let window = |d: usize| Window {
         transposed: conv.transposed,
@@ -227,7 +229,7 @@ fn portable<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Problem
         groups: conv.groups,
         channels_in,
         channels_out,
-        windows: [window(0), window(1)],
+        windows: [window(0), window(1), window(2)],
         src: tensor(&conv.src, channels_in),
         kernel,
         dst: tensor(&conv.dst, channels_out),

@@ -16,14 +16,15 @@ static_assert(TILE_BLOCK == PRODUCT_SEGMENT, "a thread makes one entry");
 template <typename T, typename C>
 struct ImagePart {
     static constexpr u32 APART = TILE_M / 4, ROWS = TILE_BLOCK / APART, PARTS = TILE_K<C> / ROWS;
-    i32 h[4], w[4], at[4];
+    u32 row[4], w[4];
+    i32 at[4];
     T value[PARTS][4];
 
-    ISOBIT_FN void place(ImagePart &part, const Conv &p, const ConvLine &h, const ConvLine &w, u32 first) {
+    ISOBIT_FN void place(ImagePart &part, const Conv &p, const ConvPhase &phase, u32 first) {
 #pragma unroll
         for (u32 j = 0; j < 4; j++) {
-            const ConvPosition at = conv_position(p, h, w, first + thread_x() % APART + j * APART);
-            part.h[j] = at.h;
+            const ConvPosition at = conv_position(p, phase, first + thread_x() % APART + j * APART);
+            part.row[j] = at.row;
             part.w[j] = at.w;
             part.at[j] = at.at;
         }
@@ -33,12 +34,12 @@ struct ImagePart {
 #pragma unroll
         for (u32 i = 0; i < PARTS; i++) {
             const u32 k = at + thread_x() / APART + i * ROWS;
-            const ConvOffset tap = conv_offset(table, k);
+            const ConvOffset tap = offset_at(table.offset, k);
             const T *from = src + tap.src;
 #pragma unroll
             for (u32 j = 0; j < 4; j++) {
                 part.value[i][j] = from_compute<T>((C)0);
-                if (conv_sees(p, part.h[j], part.w[j], tap))
+                if (conv_sees(p, part.row[j], part.w[j], tap))
                     part.value[i][j] = from[part.at[j]];
             }
         }
@@ -97,17 +98,16 @@ struct ConvTile {
 
 template <typename T>
 ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const TilePlace &place, T *dst,
-                          compute_t<T> *partial, const Conv &p, const ConvLine &h, const ConvLine &w,
-                          const ConvTile &tile) {
+                          compute_t<T> *partial, const Conv &p, const ConvPhase &phase, const ConvTile &tile) {
     using C = compute_t<T>;
 #pragma unroll
     for (u32 i = 0; i < THREAD_M; i++) {
         const u32 row = tile.output + TilePlace::row(place, i);
-        const ConvOutput o = conv_output(p, h, w, row);
+        const ConvOutput o = conv_output(p, phase, row);
         if (!o.inside)
             continue;
         const bool apart = p.segments.size > 1;
-        T *to = dst + conv_dst(p, h, w, o);
+        T *to = dst + conv_dst(p, phase, o);
 #pragma unroll
         for (u32 j = 0; j < THREAD_N; j++) {
             const u32 c = tile.channel + TilePlace::col(place, j);
@@ -139,7 +139,7 @@ ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const T
 template <typename T>
 ISOBIT_FN void store_wave(const WaveSums<compute_t<T>> (&sum)[WaveTile<compute_t<T>>::M][WaveTile<compute_t<T>>::N],
                           const WaveResults<compute_t<T>> &results, T *dst, compute_t<T> *partial, const Conv &p,
-                          const ConvLine &h, const ConvLine &w, const ConvTile &tile) {
+                          const ConvPhase &phase, const ConvTile &tile) {
     using C = compute_t<T>;
     using Tile = WaveTile<C>;
 #pragma unroll
@@ -147,10 +147,10 @@ ISOBIT_FN void store_wave(const WaveSums<compute_t<T>> (&sum)[WaveTile<compute_t
 #pragma unroll
         for (u32 e = 0; e < Tile::SUMS; e++) {
             const u32 row = tile.output + WaveResults<C>::row(results, i, e);
-            const ConvOutput o = conv_output(p, h, w, row);
+            const ConvOutput o = conv_output(p, phase, row);
             if (!o.inside)
                 continue;
-            T *to = dst + conv_dst(p, h, w, o);
+            T *to = dst + conv_dst(p, phase, o);
 #pragma unroll
             for (u32 j = 0; j < Tile::N; j++) {
                 const u32 c = tile.channel + WaveResults<C>::col(results, j);
@@ -176,14 +176,11 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
 
     const ConvBlock block = conv_block(p);
     // In shared memory, because registers are scarce while they hold the sums.
-    __shared__ ConvLine lines[2];
-    if (thread_x() == 0) {
-        lines[0] = conv_line(p.axis[0], p.transposed != 0, block.phase[0]);
-        lines[1] = conv_line(p.axis[1], p.transposed != 0, block.phase[1]);
-    }
+    __shared__ ConvPhase phase;
+    if (thread_x() == 0)
+        phase = conv_phase(p, block.phase);
     barrier();
-    const ConvLine &h = lines[0], &w = lines[1];
-    const ConvPart part = conv_part(p, block, conv_k(p, h, w));
+    const ConvPart part = conv_part(p, block, conv_k(p, phase));
     if (!part.any)
         return;
     const u32 output = block.output_tile * TILE_M, channel = block.channel_tile * TILE_N;
@@ -191,13 +188,13 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     kernel += block.group * p.kernel_group + channel * p.kernel_out;
 
     Image image;
-    Image::place(image, p, h, w, output);
+    Image::place(image, p, phase, output);
     TilePart<T, C, TILE_N> weights;
     const auto fetch = [&](u64 at) {
         const u32 in_segment = (u32)at % PRODUCT_SEGMENT;
         // The block's last fetch from the table came before its last barrier.
         if (in_segment == 0) {
-            fill_table(table, p, h, w, part.start + at, part.start + part.count);
+            fill_table(table, p, phase, part.start + at, part.start + part.count);
             barrier();
         }
         Image::fetch(image, src, table, p, in_segment);
@@ -221,12 +218,12 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
         const WaveResults<C> results = wave_results<C>();
         WaveSums<C> sum[WaveTile<C>::M][WaveTile<C>::N];
         wave_product(sum, (C *)shared_words, results, part.count, fetch, keep);
-        store_wave(sum, results, dst, partial, p, h, w, tile);
+        store_wave(sum, results, dst, partial, p, phase, tile);
     } else {
         const TilePlace place = tile_place();
         C sum[THREAD_M][THREAD_N];
         tile_product(sum, (C *)shared_words, place, part.count, fetch, keep);
-        store_tile(sum, place, dst, partial, p, h, w, tile);
+        store_tile(sum, place, dst, partial, p, phase, tile);
     }
 }
 

@@ -12,7 +12,7 @@ namespace isobit {
 // The host's `Unfolded` in conv/block.rs.
 struct ConvUnfolded {
     Conv conv;
-    u32 phase[2];
+    u32 phase[3];
     // Products of a row of segments, with what fills it, and without.
     u64 filled, row;
     // Products of a result with what fills them, 0 if there are none.
@@ -29,25 +29,17 @@ struct ConvUnfolded {
     Divisor column_blocks, k_blocks, matrices;
     // Segments that a block takes, one after the other.
     u32 each;
-    // Of the input whose pixels are packed: segments, pixels and their number in a row of an image,
-    // bytes from one image and from one group to the next, and the pixel at the position 0.
-    u32 pixel_segments, pixels, pixel_row;
+    // Of the input whose pixels are packed: segments, pixels and their number in a row and in a plane
+    // of an image, bytes from one image and from one group to the next, and the pixel at the
+    // position 0.
+    u32 pixel_segments, pixels, pixel_row, pixel_plane;
     u64 pixel_image, pixel_group, pixel_first;
 };
 
 // Must match ops/conv/block.rs.
-static_assert(sizeof(ConvUnfolded) == 448);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, phase) == 296 && ISOBIT_OFFSET(ConvUnfolded, filled) == 304);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, column_blocks) == 368 && ISOBIT_OFFSET(ConvUnfolded, pixel_image) == 424);
-
-// The dimensions of a phase.
-struct ConvPhase {
-    ConvLine h, w;
-};
-ISOBIT_FN ConvPhase conv_phase(const ConvUnfolded &p) {
-    return {conv_line(p.conv.axis[0], p.conv.transposed != 0, p.phase[0]),
-            conv_line(p.conv.axis[1], p.conv.transposed != 0, p.phase[1])};
-}
+static_assert(sizeof(ConvUnfolded) == 552);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, phase) == 392 && ISOBIT_OFFSET(ConvUnfolded, filled) == 408);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, column_blocks) == 472 && ISOBIT_OFFSET(ConvUnfolded, pixel_image) == 528);
 
 // The matrix of columns of a block's work, and which segments and columns of it.
 struct ConvColumns {
@@ -63,26 +55,36 @@ ISOBIT_FN ConvColumns conv_columns(const ConvUnfolded &p, u32 number) {
     return at;
 }
 
-// Which channel and taps the factors of a product are of, unless it fills.
+// Goes on to the next tap.
+ISOBIT_FN void step_tap(ConvTap &tap, const ConvPhase &phase) {
+    if (++tap.w < phase.w.taps)
+        return;
+    tap.w = 0;
+    if (++tap.h < phase.h.taps)
+        return;
+    tap.h = 0;
+    tap.d++;
+}
+
+// Which channel and tap the factors of a product are of, unless it fills.
 struct ConvFactor {
     u64 channel;
-    u32 tap_h, tap_w;
+    ConvTap tap;
     bool fills;
 };
 ISOBIT_FN u64 quotient(u64 a, u64 b) { return (a | b) <= 0xffffffffu ? (u32)a / (u32)b : a / b; }
 ISOBIT_FN ConvFactor conv_factor(const ConvUnfolded &p, const ConvPhase &phase, u64 k) {
     const u64 row = quotient(k, p.filled), at = k - row * p.filled, number = row * p.row + at;
-    if (at >= p.row || number >= conv_k(p.conv, phase.h, phase.w))
-        return ConvFactor{0, 0, 0, true};
+    if (at >= p.row || number >= conv_k(p.conv, phase))
+        return ConvFactor{0, {}, true};
     const u64 tap = quotient(number, p.conv.channels_in);
-    const u32 tap_h = (u32)quotient(tap, phase.w.taps);
-    return ConvFactor{number - tap * p.conv.channels_in, tap_h, (u32)(tap - (u64)tap_h * phase.w.taps), false};
+    return ConvFactor{number - tap * p.conv.channels_in, conv_tap(phase, tap), false};
 }
 
 // Returns the products of a segment before what fills it.
 ISOBIT_FN u32 used_of(const ConvUnfolded &p, const ConvPhase &phase, u32 segment) {
     const u64 k0 = (u64)segment * BLOCK_SEGMENT, row = quotient(k0, p.filled), at = k0 - row * p.filled;
-    const u64 of_row = p.row - at, all = conv_k(p.conv, phase.h, phase.w) - (row * p.row + at);
+    const u64 of_row = p.row - at, all = conv_k(p.conv, phase) - (row * p.row + at);
     const u64 left = of_row < all ? of_row : all;
     return left < BLOCK_SEGMENT ? (u32)left : BLOCK_SEGMENT;
 }
@@ -90,13 +92,14 @@ ISOBIT_FN u32 used_of(const ConvUnfolded &p, const ConvPhase &phase, u32 segment
 // Where an output meets the input first. `w` is outside if the output does not exist.
 struct ConvStart {
     ConvOutput output;
-    i32 h, w;
+    ConvPlace at;
 };
 ISOBIT_FN ConvStart conv_start(const ConvUnfolded &p, const ConvPhase &phase, u32 number, bool exists) {
-    ConvOutput o = conv_output(p.conv, phase.h, phase.w, number);
+    ConvOutput o = conv_output(p.conv, phase, number);
     o.inside = o.inside && exists;
-    const i32 w = phase.w.position + (i32)(o.w * (u32)phase.w.per_output);
-    return {o, phase.h.position + (i32)(o.h * (u32)phase.h.per_output), o.inside ? w : CONV_OUTSIDE};
+    ConvPlace at = conv_first(phase, o);
+    at.w = o.inside ? at.w : CONV_OUTSIDE;
+    return {o, at};
 }
 // The output of a column.
 ISOBIT_FN ConvStart column_start(const ConvUnfolded &p, const ConvPhase &phase, const ConvColumns &at, u32 column) {
@@ -107,24 +110,19 @@ ISOBIT_FN ConvStart column_start(const ConvUnfolded &p, const ConvPhase &phase, 
 // those of neighbouring channels are.
 ISOBIT_FN u64 result_place(const ConvUnfolded &p, const ConvPhase &phase, u32 group, u32 column, const ConvOutput &o) {
     return p.columns != 0 ? group * (p.conv.channels_out * p.columns) + column
-                          : group * p.conv.dst_group + conv_dst(p.conv, phase.h, phase.w, o);
+                          : group * p.conv.dst_group + conv_dst(p.conv, phase, o);
 }
 ISOBIT_FN u64 result_row(const ConvUnfolded &p) { return p.columns != 0 ? p.columns : p.conv.dst_channel; }
 
-// An offset from there. `h` is outside for what fills.
-struct alignas(16) UnfoldOffset {
-    i64 at;
-    i32 h, w;
-};
-ISOBIT_FN UnfoldOffset offset_of(const ConvUnfolded &p, const ConvPhase &phase, const ConvFactor &f) {
-    const i32 h = (i32)f.tap_h * phase.h.per_tap, w = (i32)f.tap_w * phase.w.per_tap;
-    const i64 at = (i64)(f.channel * p.conv.src_channel) + (i64)h * (i64)p.conv.src_space[0] +
-                   (i64)w * (i64)p.conv.src_space[1];
-    return UnfoldOffset{at, f.fills ? CONV_OUTSIDE : h, w};
+// Where the input of a factor is, seen from there. The row is outside for what fills.
+ISOBIT_FN ConvOffset offset_of(const ConvUnfolded &p, const ConvPhase &phase, const ConvFactor &f) {
+    const ConvPlace reach = conv_reach(phase, f.tap);
+    return ConvOffset{f.channel * p.conv.src_channel + conv_src(p.conv, reach),
+                      f.fills ? (u32)CONV_OUTSIDE : conv_row(p.conv, reach), (u32)reach.w};
 }
 // Whether an output sees the input there.
-ISOBIT_FN bool start_sees(const ConvUnfolded &p, const ConvStart &start, i32 h, i32 w) {
-    return (u32)start.h + (u32)h < p.conv.axis[0].size && (u32)start.w + (u32)w < p.conv.axis[1].size;
+ISOBIT_FN bool start_sees(const ConvUnfolded &p, const ConvStart &start, u32 row, u32 w) {
+    return conv_inside(p.conv, conv_row(p.conv, start.at) + row, (u32)start.at.w + w);
 }
 
 // The elements that an output sees; `src` is the group's input.
@@ -132,20 +130,15 @@ template <typename T>
 struct Seen {
     const T *src;
     ConvStart start;
-    i64 first;
+    u64 first;
     ISOBIT_FN Seen of(const T *src, const ConvUnfolded &p, const ConvStart &start) {
         src += start.output.image * p.conv.src_image;
-        return {src, start, (i64)start.h * (i64)p.conv.src_space[0] + (i64)start.w * (i64)p.conv.src_space[1]};
+        return {src, start, conv_src(p.conv, start.at)};
     }
 };
 template <typename T>
-ISOBIT_FN T seen_at(const ConvUnfolded &p, const Seen<T> &seen, const UnfoldOffset &offset) {
-    return start_sees(p, seen.start, offset.h, offset.w) ? seen.src[seen.first + offset.at] : T{};
-}
-// Reads an offset from shared memory by one access.
-ISOBIT_FN UnfoldOffset offset_at(const UnfoldOffset *offsets, u32 i) {
-    const Pack<4, u32> words = load<4>((const u32 *)(offsets + i));
-    return UnfoldOffset{(i64)((u64)words.v[0] | (u64)words.v[1] << 32), (i32)words.v[2], (i32)words.v[3]};
+ISOBIT_FN T seen_at(const ConvUnfolded &p, const Seen<T> &seen, const ConvOffset &offset) {
+    return start_sees(p, seen.start, offset.row, offset.w) ? seen.src[seen.first + offset.src] : T{};
 }
 
 // The packed pixels of a group's input that an output sees, and the pixel at its start.
@@ -155,8 +148,11 @@ struct SeenPixels {
     i64 first;
     ISOBIT_FN SeenPixels of(u8 *pixels, const ConvUnfolded &p, u32 group, const ConvStart &start) {
         u8 *at = pixels + start.output.image * p.pixel_image + group * p.pixel_group;
-        const i64 first = (i64)p.pixel_first + (i64)start.h * p.pixel_row + start.w;
-        return {packed_matrix(at, p.pixels, p.pixel_segments), start, first};
+        return {packed_matrix(at, p.pixels, p.pixel_segments), start, (i64)p.pixel_first + pixel_at(p, start.at)};
+    }
+    // The number of a pixel, from that of the position 0.
+    ISOBIT_FN i64 pixel_at(const ConvUnfolded &p, const ConvPlace &at) {
+        return (i64)at.d * p.pixel_plane + (i64)at.h * p.pixel_row + at.w;
     }
 };
 // Which of them a segment has, all of it or nothing.
@@ -168,26 +164,25 @@ struct SegmentPixel {
 
 // A segment of one tap, on the way through all of them.
 struct TapSegment {
-    u32 of_tap, tap_w, tap_h;
+    u32 of_tap;
+    ConvTap tap;
     ISOBIT_FN TapSegment of(const ConvUnfolded &p, const ConvPhase &phase, u32 segment) {
-        const u32 tap = segment / p.pixel_segments, tap_h = tap / phase.w.taps;
-        return {segment - tap * p.pixel_segments, tap - tap_h * phase.w.taps, tap_h};
+        const u32 tap = segment / p.pixel_segments;
+        return {segment - tap * p.pixel_segments, conv_tap(phase, tap)};
     }
 };
 ISOBIT_FN void step_segment(TapSegment &at, const ConvUnfolded &p, const ConvPhase &phase) {
     if (++at.of_tap < p.pixel_segments)
         return;
     at.of_tap = 0;
-    if (++at.tap_w < phase.w.taps)
-        return;
-    at.tap_w = 0;
-    at.tap_h++;
+    step_tap(at.tap, phase);
 }
 ISOBIT_FN SegmentPixel segment_pixel(const ConvUnfolded &p, const ConvPhase &phase, const SeenPixels &seen,
                                      const TapSegment &at) {
-    const i32 h = (i32)at.tap_h * phase.h.per_tap, w = (i32)at.tap_w * phase.w.per_tap;
-    const u32 pixel = (u32)(seen.first + (i64)h * p.pixel_row + w);
-    return {part_of(seen.matrix, pixel / CHUNK_LINES, at.of_tap), pixel % CHUNK_LINES, start_sees(p, seen.start, h, w)};
+    const ConvPlace reach = conv_reach(phase, at.tap);
+    const u32 pixel = (u32)(seen.first + SeenPixels::pixel_at(p, reach));
+    return {part_of(seen.matrix, pixel / CHUNK_LINES, at.of_tap), pixel % CHUNK_LINES,
+            start_sees(p, seen.start, conv_row(p.conv, reach), (u32)reach.w)};
 }
 
 // The factors of a result one after the other, without the divisions of conv_factor().
@@ -196,7 +191,7 @@ struct ConvCursor {
     u64 at, left;
 };
 ISOBIT_FN ConvCursor conv_cursor(const ConvUnfolded &p, const ConvPhase &phase) {
-    return {ConvFactor{0, 0, 0, false}, 0, conv_k(p.conv, phase.h, phase.w)};
+    return {ConvFactor{0, {}, false}, 0, conv_k(p.conv, phase)};
 }
 ISOBIT_FN void step_cursor(ConvCursor &c, const ConvUnfolded &p, const ConvPhase &phase) {
     if (++c.at == p.filled)
@@ -205,10 +200,7 @@ ISOBIT_FN void step_cursor(ConvCursor &c, const ConvUnfolded &p, const ConvPhase
         c.left--;
         if (++c.factor.channel == p.conv.channels_in) {
             c.factor.channel = 0;
-            if (++c.factor.tap_w == phase.w.taps) {
-                c.factor.tap_w = 0;
-                c.factor.tap_h++;
-            }
+            step_tap(c.factor.tap, phase);
         }
     }
     c.factor.fills = c.at >= p.row || c.left == 0;

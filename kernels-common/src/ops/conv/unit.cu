@@ -24,10 +24,10 @@ struct UnitOutputs {
     static constexpr u32 LANES = 32, EACH = UNIT_TILE / LANES, ROWS = UNIT_TILE_K / (UNIT_BLOCK / LANES);
     ConvPosition of[EACH];
 
-    ISOBIT_FN void place(UnitOutputs &outputs, const Conv &p, const ConvLine &h, const ConvLine &w, u32 first) {
+    ISOBIT_FN void place(UnitOutputs &outputs, const Conv &p, const ConvPhase &phase, u32 first) {
 #pragma unroll
         for (u32 j = 0; j < EACH; j++)
-            outputs.of[j] = conv_position(p, h, w, first + thread_x() % LANES + j * LANES);
+            outputs.of[j] = conv_position(p, phase, first + thread_x() % LANES + j * LANES);
     }
 
     // Starts the copies of the tile whose offsets are in the table from `at` on.
@@ -36,12 +36,12 @@ struct UnitOutputs {
 #pragma unroll
         for (u32 i = 0; i < ROWS; i++) {
             const u32 k = thread_x() / LANES * ROWS + i;
-            const ConvOffset tap = conv_offset(table, at + k);
+            const ConvOffset tap = offset_at(table.offset, at + k);
             double *to = tile + UnitImage::place(thread_x() % LANES, k);
 #pragma unroll
             for (u32 j = 0; j < EACH; j++) {
                 const ConvPosition &output = outputs.of[j];
-                copy_or_zero_start<8>(to + j * LANES, src + tap.src + output.at, conv_sees(p, output.h, output.w, tap));
+                copy_or_zero_start<8>(to + j * LANES, src + tap.src + output.at, conv_sees(p, output.row, output.w, tap));
             }
         }
     }
@@ -94,14 +94,11 @@ ISOBIT_FN void conv_unit(const double *src, const double *kernel, double *dst, d
 
         const ConvBlock block = conv_block(p);
         // In shared memory, because every thread would make the same.
-        __shared__ ConvLine lines[2];
-        if (thread_x() == 0) {
-            lines[0] = conv_line(p.axis[0], p.transposed != 0, block.phase[0]);
-            lines[1] = conv_line(p.axis[1], p.transposed != 0, block.phase[1]);
-        }
+        __shared__ ConvPhase phase;
+        if (thread_x() == 0)
+            phase = conv_phase(p, block.phase);
         barrier();
-        const ConvLine &h = lines[0], &w = lines[1];
-        const ConvPart part = conv_part(p, block, conv_k(p, h, w));
+        const ConvPart part = conv_part(p, block, conv_k(p, phase));
         if (!part.any)
             return;
         const u32 output = block.output_tile * UNIT_TILE, channel = block.channel_tile * UNIT_TILE;
@@ -109,13 +106,13 @@ ISOBIT_FN void conv_unit(const double *src, const double *kernel, double *dst, d
         kernel += block.group * p.kernel_group + channel * p.kernel_out;
 
         UnitOutputs outputs;
-        UnitOutputs::place(outputs, p, h, w, output);
+        UnitOutputs::place(outputs, p, phase, output);
         const auto start = [&](u32 step, double *weights, double *image) {
             const u64 at = (u64)step * UNIT_TILE_K;
             const u32 in_table = step % UNIT_TABLE_STEPS * UNIT_TILE_K;
             // The block's last copies by the table were started before its last barrier.
             if (in_table == 0) {
-                fill_table(table, p, h, w, part.start + at, part.start + part.count);
+                fill_table(table, p, phase, part.start + at, part.start + part.count);
                 barrier();
             }
             start_weights(weights, kernel, kernel + part.start + at, table, p, in_table, p.channels_out - channel,
@@ -135,10 +132,10 @@ ISOBIT_FN void conv_unit(const double *src, const double *kernel, double *dst, d
 #pragma unroll
             for (u32 x = 0; x < 2; x++) {
                 const u32 col = output + UnitResults::col(results, j, x);
-                const ConvOutput o = conv_output(p, h, w, col);
+                const ConvOutput o = conv_output(p, phase, col);
                 if (!o.inside)
                     continue;
-                double *to = dst + conv_dst(p, h, w, o);
+                double *to = dst + conv_dst(p, phase, o);
 #pragma unroll
                 for (u32 i = 0; i < UNITS_M; i++)
 #pragma unroll

@@ -1,6 +1,6 @@
 //! Matrix products by cuBLASLt, which has faster kernels than cuBLAS for small products of bytes:
-//! 7.5 instead of 13 us for 512 x 512 x 512 on an H100, and alone has products of f8. It is asked for
-//! these two, because cuBLAS itself asks cuBLASLt for the products of other floats.
+//! 7.5 instead of 13 us for 512 x 512 x 512 on an H100, and alone has products of f8. It is asked
+//! for these two, because cuBLAS itself asks cuBLASLt for the products of other floats.
 
 use crate::blas::{WORKSPACE_BYTES, operation};
 use crate::library::CUBLAS_LT;

@@ -147,7 +147,7 @@ fn scaled<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
                 let inputs = operands.map(|(storage, layout)| Src::Storage(storage, layout));
                 let us = bench.time(|| BackendStorage::apply_into(&op, &inputs, &mut c, &out))?;
                 let name = format!("scaled_matmul_{form}{suffix}");
-                let row = Row::new(&name, f8, &format!("{m}x{n}x{k}^T"), us).with_floor(vendor);
+                let row = Row::new(&name, f8, format!("{m}x{n}x{k}^T"), us).with_floor(vendor);
                 rows.push(Row { flops: Some(2.0 * (m * n * k) as f64), ..row });
                 vendor = vendor.or(Some(us));
             }

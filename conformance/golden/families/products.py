@@ -88,7 +88,7 @@ def make(golden):
 F8 = {"f8e4m3": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2}
 F32_UNIT, ULP = 2.0**-24, {"f16": (2.0**-10, 2.0**-24), "bf16": (2.0**-7, 2.0**-133), "f32": (2.0**-23, 2.0**-149)}
 
-# The shapes of lhs, rhs and their scales: of tensors, rows and columns, blocks of k, squares, a mixture.
+# Shapes of lhs, rhs and their scales: of tensors, rows and columns, blocks of k, squares, mixed.
 SCALED = [
     ([3, 5], [5, 4], [1], []),
     ([6, 16], [16, 7], [6, 1], [1, 7]),

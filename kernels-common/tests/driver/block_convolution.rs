@@ -37,8 +37,8 @@ pub(super) fn is_simulated() -> bool {
 
 /// One for each way through the kernels: packed pixels, gathered where a card has warpgroups and
 /// spread elsewhere; few input channels, with several taps per segment; strides and dilations;
-/// groups of several segments; phases; one and three dimensions; and more tiles than a card takes at
-/// once.
+/// groups of several segments; phases; one and three dimensions; and more tiles than a card takes
+/// at once.
 fn works() -> Vec<Work> {
     let plain = Conv2d::default();
     let padded = plain.with_padding([1, 1]);

@@ -503,7 +503,8 @@ fn volumes_sum_what_the_definition_says() {
             let all = |of: [usize; 3]| {
                 (0..of.iter().product::<usize>()).map(move |i| [i / of[2] / of[1], i / of[2] % of[1], i % of[2]])
             };
-            // The side that the kernel slides over, and the one with an element for each place of it.
+            // The side that the kernel slides over, and the one with an element for each place of
+            // it.
             let (wide, narrow) = if transposed { (outputs, size) } else { (size, outputs) };
             let mut want = vec![0.0f32; 3 * outputs.iter().product::<usize>()];
             for (at, tap) in all(narrow).flat_map(|at| all(taps).map(move |tap| (at, tap))) {

@@ -55,7 +55,8 @@ pub(super) struct Part {
     pub taps: usize,
 }
 
-/// How the kernels keep positions along d and along h in one number, as `conv_row` of conv.cuh does.
+/// How the kernels keep positions along d and along h in one number, as `conv_row` of conv.cuh
+/// does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rows {
     pub shift: u32,

@@ -39,8 +39,8 @@ impl Tensor {
     }
 }
 
-/// A convolution in three spatial dimensions whose result is not empty. For others, the first spatial
-/// dimensions have size 1.
+/// A convolution in three spatial dimensions whose result is not empty. For others, the first
+/// spatial dimensions have size 1.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub device: &'a GpuDevice<R>,
     pub dtype: DType,

@@ -29,8 +29,8 @@ struct ConvUnfolded {
     Divisor column_blocks, k_blocks, matrices;
     // Segments that a block takes, one after the other.
     u32 each;
-    // Of the input whose pixels are packed: segments, pixels and their number in a row and in a plane
-    // of an image, bytes from one image and from one group to the next, and the pixel at the
+    // Of the input whose pixels are packed: segments, pixels and their number in a row and in a
+    // plane of an image, bytes from one image and from one group to the next, and the pixel at the
     // position 0.
     u32 pixel_segments, pixels, pixel_row, pixel_plane;
     u64 pixel_image, pixel_group, pixel_first;

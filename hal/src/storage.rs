@@ -903,7 +903,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// let x = CpuDevice.storage_from_slice(&[3.0f32, -2.0].map(F8E5M2::from_f32))?;
     /// let scale = CpuDevice.storage_from_slice(&[0.25f32])?;
     /// let (row, column) = (Layout::contiguous((1, 2)), Layout::contiguous((2, 1)));
-    /// let scales = [(&scale, &Layout::contiguous(1)); 2];
+    /// let one = Layout::contiguous(1);
+    /// let scales = [(&scale, &one); 2];
     /// let y = x.scaled_matmul(&row, &x, &column, scales, DType::F32, ScaledMatmul::default())?;
     /// assert_eq!(y.to_vec::<f32>()?, [13.0 / 16.0]);
     /// # Ok::<(), isobit_hal::Error>(())

@@ -55,6 +55,9 @@ pub(super) struct Part {
     pub taps: usize,
 }
 
+/// The bit that guards the topmost of two positions in one number.
+const TOP: u32 = i32::MIN as u32;
+
 /// How the kernels keep positions along d and along h in one number, as `conv_row` of conv.cuh
 /// does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +73,7 @@ impl Rows {
         // The largest size of an input of which positions can be told from others.
         let size = |part: &Part| (part.axis.size as usize).min(part.reach + 1) as u32;
         if planes.is_one_plane() {
-            return Some(Self { shift: 31, room: (1 << 31) - rows.axis.size, guards: 1 << 31 });
+            return Some(Self { shift: 31, room: TOP - rows.axis.size, guards: TOP });
         }
         // So that a position minus the size, and one before the input plus what is outside, are
         // told apart from others.
@@ -81,7 +84,7 @@ impl Rows {
         }
         let shift = guard + 1;
         let room = (((1 << (31 - shift)) - size(planes)) << shift) + (1 << guard) - size(rows);
-        Some(Self { shift, room, guards: 1 << 31 | 1 << guard })
+        Some(Self { shift, room, guards: TOP | 1 << guard })
     }
 }
 

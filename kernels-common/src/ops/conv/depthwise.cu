@@ -1,7 +1,6 @@
 // Convolutions with few output channels per group, including depthwise ones. A thread computes R
 // channels of P outputs. It walks channels and taps in order, without unfolding the input, for any
 // strides.
-#include "device_lib/scalars.cuh"
 #include "ops/conv/conv.cuh"
 
 namespace isobit {

@@ -110,7 +110,7 @@ def scaled(dtype):
         one, of_rows, of_columns = (torch.ones(shape, device="cuda") for shape in [(), (m, 1), (1, n)])
         for form, of_a, of_b in [("tensor", one, one), ("rows", of_rows, of_columns)]:
             call = lambda a=a, b=b, of_a=of_a, of_b=of_b: torch._scaled_mm(a, b, of_a, of_b, out_dtype=torch.bfloat16)
-            yield f"scaled_matmul_{form}_vendor", f"{m}x{n}x{k}^T", call
+            yield f"scaled_matmul_{form}", f"{m}x{n}x{k}^T", call
 
 
 def laid_out(dtype):

@@ -47,6 +47,10 @@ impl BackendStorage for CpuStorage {
         let _span = trace::operation(&trace::Call { op, inputs, dst, dst_layout: dl });
         validate::call(op, inputs, dst, dl)?;
         let stored = |i: usize| inputs[i].storage().expect("validated not to be the destination");
+        // A norm's weight follows its other inputs, and its bias is the last one.
+        let parameters = |weight: usize, [has_weight, has_bias]: [bool; 2]| {
+            [has_weight.then(|| stored(weight)), has_bias.then(|| stored(inputs.len() - 1))]
+        };
         match op {
             Op::Fill(value) => fill::fill(*value, dst, dl),
             Op::Copy => copy::copy(inputs[0], dst, dl),
@@ -72,23 +76,18 @@ impl BackendStorage for CpuStorage {
             Op::Softmax | Op::SafeSoftmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
             Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
             Op::LayerNorm(p) => {
-                let weight = p.has_weight.then(|| stored(1));
-                let bias = p.has_bias.then(|| stored(inputs.len() - 1));
-                norm::layer_norm(p.eps, stored(0), [weight, bias], dst, dl);
+                norm::layer_norm(p.eps, stored(0), parameters(1, [p.has_weight, p.has_bias]), dst, dl);
             }
             Op::LayerNormStats { eps } => return norm::layer_norm_stats(*eps, stored(0), dst, dl),
             Op::SkipLayerNorm { eps } => {
                 return norm::skip_layer_norm(*eps, [0, 1].map(stored), [2, 3, 4].map(stored), dst, dl);
             }
             Op::GroupNorm(p) => {
-                let weight = p.has_weight.then(|| stored(1));
-                let bias = p.has_bias.then(|| stored(inputs.len() - 1));
-                return norm::group_norm(p, stored(0), [weight, bias], dst, dl);
+                return norm::group_norm(p, stored(0), parameters(1, [p.has_weight, p.has_bias]), dst, dl);
             }
             Op::BatchNorm(p) => {
-                let weight = p.has_weight.then(|| stored(3));
-                let bias = p.has_bias.then(|| stored(inputs.len() - 1));
-                return norm::batch_norm(p.eps, stored(0), [1, 2].map(stored), [weight, bias], dst, dl);
+                let parameters = parameters(3, [p.has_weight, p.has_bias]);
+                return norm::batch_norm(p.eps, stored(0), [1, 2].map(stored), parameters, dst, dl);
             }
             Op::LocalResponseNorm(p) => return norm::local_response_norm(p, stored(0), dst, dl),
             Op::Rope(form) => rope::rope(*form, stored(0), [stored(1), stored(2)], dst, dl),
@@ -112,10 +111,12 @@ impl BackendStorage for CpuStorage {
             | Op::UniqueInverse
             | Op::UniqueCounts { .. }
             | Op::UniqueFirst { .. } => compact::unique(op, stored(0), dst, dl),
-            Op::Conv1d(_) | Op::Conv2d(_) | Op::Conv3d(_) => conv::conv(op, stored(0), stored(1), dst, dl),
-            Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_) => {
-                conv::conv(op, stored(0), stored(1), dst, dl);
-            }
+            Op::Conv1d(_)
+            | Op::Conv2d(_)
+            | Op::Conv3d(_)
+            | Op::ConvTranspose1d(_)
+            | Op::ConvTranspose2d(_)
+            | Op::ConvTranspose3d(_) => conv::conv(op, stored(0), stored(1), dst, dl),
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => pooling::averages(op, stored(0), dst, dl),
             Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => pooling::maxima(op, stored(0), dst, dl),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => {

@@ -1,5 +1,35 @@
 //! Parameters of norms.
 
+/// What norms with an optional weight and bias have in common, after `$others` other inputs. The
+/// names of the forms are the operation's with what there is of both.
+macro_rules! parameters {
+    ($norm:ident, $others:literal, $name:literal) => {
+        impl $norm {
+            /// Sets which inputs there are beside the others.
+            pub const fn with_inputs(mut self, weight: bool, bias: bool) -> Self {
+                self.has_weight = weight;
+                self.has_bias = bias;
+                self
+            }
+
+            /// The number of inputs.
+            pub(crate) const fn inputs(&self) -> usize {
+                $others + self.has_weight as usize + self.has_bias as usize
+            }
+
+            /// The operation's name.
+            pub(crate) const fn name(&self) -> &'static str {
+                match (self.has_weight, self.has_bias) {
+                    (true, true) => $name,
+                    (true, false) => concat!($name, "_weight"),
+                    (false, true) => concat!($name, "_bias"),
+                    (false, false) => concat!($name, "_plain"),
+                }
+            }
+        }
+    };
+}
+
 /// Layer normalization (Ba, Kiros and Hinton 2016,
 /// [arXiv:1607.06450](https://arxiv.org/abs/1607.06450)) over the last dimension: `(x - mean(x)) /
 /// sqrt(variance(x) + eps) * weight + bias`. The variance divides by the number of elements.
@@ -41,36 +71,8 @@ impl LayerNorm {
     pub const fn new(eps: f64) -> Self {
         Self { eps, has_weight: true, has_bias: true }
     }
-
-    /// Sets which inputs there are beside the source.
-    pub const fn with_inputs(mut self, weight: bool, bias: bool) -> Self {
-        self.has_weight = weight;
-        self.has_bias = bias;
-        self
-    }
-
-    /// The number of inputs.
-    pub(crate) const fn inputs(&self) -> usize {
-        1 + self.has_weight as usize + self.has_bias as usize
-    }
-
-    /// The operation's name.
-    pub(crate) const fn name(&self) -> &'static str {
-        let names = ["layer_norm", "layer_norm_weight", "layer_norm_bias", "layer_norm_plain"];
-        form(names, self.has_weight, self.has_bias)
-    }
 }
-
-/// The name of a form, of those with both a weight and a bias, with a weight, with a bias and with
-/// neither.
-const fn form(names: [&'static str; 4], weight: bool, bias: bool) -> &'static str {
-    match (weight, bias) {
-        (true, true) => names[0],
-        (true, false) => names[1],
-        (false, true) => names[2],
-        (false, false) => names[3],
-    }
-}
+parameters!(LayerNorm, 1, "layer_norm");
 
 /// Group normalization (Wu and He 2018, [arXiv:1803.08494](https://arxiv.org/abs/1803.08494)) of
 /// `[n, c, ..]`: the channels are divided into groups of neighbours, and each group of each batch
@@ -114,25 +116,8 @@ impl GroupNorm {
     pub const fn new(groups: usize, eps: f64) -> Self {
         Self { groups, eps, has_weight: true, has_bias: true }
     }
-
-    /// Sets which inputs there are beside the source.
-    pub const fn with_inputs(mut self, weight: bool, bias: bool) -> Self {
-        self.has_weight = weight;
-        self.has_bias = bias;
-        self
-    }
-
-    /// The number of inputs.
-    pub(crate) const fn inputs(&self) -> usize {
-        1 + self.has_weight as usize + self.has_bias as usize
-    }
-
-    /// The operation's name.
-    pub(crate) const fn name(&self) -> &'static str {
-        let names = ["group_norm", "group_norm_weight", "group_norm_bias", "group_norm_plain"];
-        form(names, self.has_weight, self.has_bias)
-    }
 }
+parameters!(GroupNorm, 1, "group_norm");
 
 /// Batch normalization (Ioffe and Szegedy 2015,
 /// [arXiv:1502.03167](https://arxiv.org/abs/1502.03167)) of `[n, c, ..]` with given statistics:
@@ -172,25 +157,8 @@ impl BatchNorm {
     pub const fn new(eps: f64) -> Self {
         Self { eps, has_weight: true, has_bias: true }
     }
-
-    /// Sets which inputs there are beside the source and the statistics.
-    pub const fn with_inputs(mut self, weight: bool, bias: bool) -> Self {
-        self.has_weight = weight;
-        self.has_bias = bias;
-        self
-    }
-
-    /// The number of inputs.
-    pub(crate) const fn inputs(&self) -> usize {
-        3 + self.has_weight as usize + self.has_bias as usize
-    }
-
-    /// The operation's name.
-    pub(crate) const fn name(&self) -> &'static str {
-        let names = ["batch_norm", "batch_norm_weight", "batch_norm_bias", "batch_norm_plain"];
-        form(names, self.has_weight, self.has_bias)
-    }
 }
+parameters!(BatchNorm, 3, "batch_norm");
 
 /// Local response normalization (Krizhevsky, Sutskever and Hinton 2012) of `[n, c, ..]`: `x / (k +
 /// alpha / size * s)^beta`, with `s` the sum of the squares of the `before` channels before an

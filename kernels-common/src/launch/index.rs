@@ -3,6 +3,7 @@
 use crate::launch::sizes;
 use smallvec::SmallVec;
 use std::mem::offset_of;
+use std::ops::Rem;
 
 /// The maximum number of dimensions of a walk.
 pub(crate) const MAX_RANK: usize = 8;
@@ -33,6 +34,11 @@ impl Divisor {
         let magic = ((1u64 << 32) * ((1u64 << shift) - u64::from(size)) / u64::from(size) + 1) as u32;
         Self { size, magic, shift }
     }
+}
+
+/// Returns the greatest common divisor of two numbers that are not negative.
+pub(crate) fn gcd<T: Copy + Default + PartialEq + Rem<Output = T>>(a: T, b: T) -> T {
+    if b == T::default() { a } else { gcd(b, a % b) }
 }
 
 /// A dimension: its size, and the stride of each operand in elements.

@@ -125,7 +125,7 @@ sizes! {
     /// below 2^31.
     ELEMENT_WALK = Size::adjusted("element_walk.units", 1 << 30, 256);
 
-    /// The number from which the way back through a pool divides in 64 bits.
+    /// The number from which a pool, and the way back through it, divides in 64 bits.
     POOL_WIDE = Size::adjusted("pooling.wide", 1 << 31, 16);
     /// The elements of a tile from which powers are computed once for all its windows: a block's
     /// threads.

@@ -1,7 +1,7 @@
 //! The kernel parameters of one spatial dimension of a convolution, for all of its outputs or a
 //! part of them.
 
-use crate::launch::index::Divisor;
+use crate::launch::index::{Divisor, gcd};
 use crate::launch::sizes;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::mem::offset_of;
@@ -86,10 +86,6 @@ impl Rows {
         let room = (((1 << (31 - shift)) - size(planes)) << shift) + (1 << guard) - size(rows);
         Some(Self { shift, room, guards: TOP | 1 << guard })
     }
-}
-
-fn gcd(a: i128, b: i128) -> i128 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Returns `x` with `a x = 1` modulo `n`, for coprime numbers (the extended Euclidean algorithm);

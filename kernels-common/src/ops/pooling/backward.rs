@@ -4,7 +4,7 @@ use super::{Channels, Windows, over_three, windows_of};
 use crate::args;
 use crate::key::{Family, Key};
 use crate::launch::element_walk::{dims, parts};
-use crate::launch::index::Divisor;
+use crate::launch::index::{Divisor, gcd};
 use crate::launch::sizes;
 use crate::manifest::instances::pooling::{ANY, AVERAGE_BACKWARD, MAX_BACKWARD, OWN_SHARE, SHARE};
 use crate::ops::channels::groups;
@@ -152,8 +152,4 @@ pub(super) fn apply_into<R: GpuRuntime>(
         })?;
     }
     Ok(())
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

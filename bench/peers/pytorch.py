@@ -284,6 +284,8 @@ def windows(dtype):
     back = rand(32, 128, 56, 56, dtype=dtype)
     places = F.max_pool2d(x, 3, 2, 1, return_indices=True)[1]
     aten = torch.ops.aten
+    columns = rand(32, 128 * 9, 56 * 56, dtype=dtype)
+    yield "col2im2d_k3p1", "32x128x56x56 3x3", lambda: F.fold(columns, 56, 3, padding=1)
     yield "avg_pool2d_backward", "32x128x112x112 2x2", lambda: aten.avg_pool2d_backward(back, x, [2, 2], [2, 2], [0, 0], False, True, None)
     yield "avg_pool2d_k3s2p1_backward", "32x128x112x112 3x3", lambda: aten.avg_pool2d_backward(back, x, [3, 3], [2, 2], [1, 1], False, True, None)
     # Its positions are i64, ours u32.

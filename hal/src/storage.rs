@@ -1986,6 +1986,45 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::AdaptiveArgMaxPool(AdaptivePool::new(size)), &[(self, layout)])
     }
 
+    /// Adds the elements of windows over one dimension. Dtypes and class are those of
+    /// [`col2im2d`](Self::col2im2d).
+    ///
+    /// # Errors
+    /// As [`col2im2d`](Self::col2im2d).
+    fn col2im1d(&self, layout: &Layout, op: Pool1d, size: [usize; 1]) -> Result<Self> {
+        Self::apply(&Op::Col2im(op.backward(size)), &[(self, layout)])
+    }
+
+    /// Adds the elements of windows to their places in images of this size: `[n, c kh kw, windows]`
+    /// to `[n, c, h, w]`; see [`Op::Col2im`]. The stride is the window's size unless it is set.
+    /// Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let columns = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 10.0, 20.0])?;
+    /// // Two windows of one row and two columns.
+    /// let op = Pool2d::new([1, 2]).with_stride([1, 1]);
+    /// let y = columns.col2im2d(&Layout::contiguous((1, 2, 2)), op, [1, 3])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 12.0, 20.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The [common errors](Self#common-errors); `ShapeMismatch` if there are other rows or columns
+    /// than windows of that image have; `InvalidArgument` if none fits it.
+    fn col2im2d(&self, layout: &Layout, op: Pool2d, size: [usize; 2]) -> Result<Self> {
+        Self::apply(&Op::Col2im(op.backward(size)), &[(self, layout)])
+    }
+
+    /// Adds the elements of windows over three dimensions. Dtypes and class are those of
+    /// [`col2im2d`](Self::col2im2d).
+    ///
+    /// # Errors
+    /// As [`col2im2d`](Self::col2im2d).
+    fn col2im3d(&self, layout: &Layout, op: Pool3d, size: [usize; 3]) -> Result<Self> {
+        Self::apply(&Op::Col2im(op.backward(size)), &[(self, layout)])
+    }
+
     /// Returns the gradient of the input of [`avg_pool1d`](Self::avg_pool1d). Dtypes and class are
     /// those of [`avg_pool2d_backward`](Self::avg_pool2d_backward).
     ///

@@ -9,6 +9,8 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     let plane: Shape = [32, 128, 112, 112].into();
     let (twos, threes) = (Pool2d::new([2, 2]), Pool2d::new([3, 3]).with_stride([2, 2]).with_padding([1, 1]));
     let bare = Pool2d::new([3, 3]).with_stride([2, 2]);
+    let apart = Pool2d::new([3, 3]).with_stride([1, 1]).with_padding([1, 1]);
+    let columns: Shape = [32, 128 * 9, 56 * 56].into();
     let line = Pool1d::new([3]).with_stride([2]).with_padding([1]);
     let volume = Pool3d::new([3; 3]).with_stride([2; 3]).with_padding([1; 3]);
     let (sevenths, uneven) = (AdaptivePool::new([7, 7]), AdaptivePool::new([50, 50]));
@@ -29,6 +31,7 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
             ("adaptive_avg_pool2d_uneven", Op::AdaptiveAvgPool(uneven), &plane, "32x128x112x112 to 50x50"),
             ("adaptive_max_pool2d_uneven", Op::AdaptiveMaxPool(uneven), &plane, "32x128x112x112 to 50x50"),
             ("adaptive_argmax_pool2d_uneven", Op::AdaptiveArgMaxPool(uneven), &plane, "32x128x112x112 to 50x50"),
+            ("col2im2d_k3p1", Op::Col2im(apart.backward([56, 56])), &columns, "32x128x56x56 3x3"),
         ] {
             if rows.wants(name, dtype) {
                 let result = op.result_shape(&[shape])?.expect("the input determines the shape");

@@ -1,4 +1,4 @@
-"""Golden vectors of adaptive pools, pools of norms and gradients of pools, from PyTorch's CPU tensors. As in shape.py, results that round are computed in f64."""
+"""Golden vectors of adaptive pools, pools of norms, gradients of pools and fold, from PyTorch's CPU tensors, and from NumPy what it does not have. As in shape.py, results that round are computed in f64."""
 
 import numpy as np
 import torch
@@ -152,7 +152,67 @@ def backward(golden, rng):
             gradient_of(golden, rng, f"adaptive_avg_pool{dims}d_backward", x, lambda x: average(x, size), {}, dtype, windows)
 
 
+# Images and channels, sizes of the image, kernel, stride, padding and dilation.
+FOLDS = [
+    ([2, 2], [7, 6], [3, 2], [1, 1], [0, 0], [1, 1]),
+    ([1, 3], [5, 8], [3, 3], [2, 1], [1, 2], [1, 1]),
+    ([1, 1], [9, 7], [2, 3], [3, 2], [2, 1], [2, 1]),
+    ([2, 1], [6, 5], [2, 2], [1, 3], [3, 0], [3, 2]),
+    ([1, 2], [4, 4], [4, 4], [4, 4], [0, 0], [1, 1]),
+    ([1, 2], [3, 5], [1, 1], [1, 2], [2, 1], [1, 1]),
+]
+
+
+def cases_of_fold(golden, rng, planes, image, windows, fold):
+    """fold(columns, counts) adds elements of windows to their places in images."""
+    kernel, stride, padding, dilation = windows
+    taps = int(np.prod(kernel))
+    counts = [(n + 2 * b - e * (t - 1) - 1) // a + 1 for n, t, a, b, e in zip(image, *windows)]
+    params = named(kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=image)
+    for dtype in DTYPES[1:]:
+        x = draw(rng, [planes[0], planes[1] * taps, int(np.prod(counts))], dtype, 1.0)
+        wide = tensor(x, dtype).to(torch.float64)
+        y, magnitude = (fold(t, counts).reshape(planes + image) for t in (wide, wide.abs()))
+        golden.case(f"col2im{len(image)}d", [operand(x, dtype)], result(rounded(y, dtype), dtype), within(y, magnitude, taps + 1, dtype), params)
+
+
+def folds(golden, rng):
+    """PyTorch has two dimensions; over one, a dimension of size 1 is left out."""
+    for planes, *sizes in FOLDS:
+        for drop in [1, 0]:
+            of_one = lambda values, one: [one] * drop + values[drop:]
+            image, kernel, stride, padding, dilation = map(of_one, sizes, [1, 1, 1, 0, 1])
+            fold = lambda t, _: F.fold(t, image, kernel, dilation, padding, stride)
+            image_size, *windows = (values[drop:] for values in sizes)
+            cases_of_fold(golden, rng, planes, image_size, windows, fold)
+
+
+# The same over three dimensions.
+VOLUME_FOLDS = [
+    ([2, 2], [3, 4, 5], [2, 3, 2], [1, 1, 1], [0, 0, 0], [1, 1, 1]),
+    ([1, 3], [4, 5, 3], [3, 2, 3], [2, 1, 2], [1, 0, 2], [1, 2, 1]),
+    ([2, 1], [5, 3, 6], [2, 2, 2], [3, 2, 1], [2, 3, 1], [2, 3, 4]),
+    ([1, 2], [2, 4, 4], [2, 2, 2], [2, 2, 2], [0, 0, 0], [1, 1, 1]),
+]
+
+
+def volume_folds(golden, rng):
+    """PyTorch does not have them: NumPy adds one element of all windows at a time to the image and its padding."""
+    for planes, image, *windows in VOLUME_FOLDS:
+        kernel, stride, padding, dilation = windows
+
+        def fold(t, counts):
+            columns = t.numpy().reshape(planes + kernel + counts)
+            padded = np.zeros(planes + [n + 2 * b for n, b in zip(image, padding)])
+            for tap in np.ndindex(*kernel):
+                places = (slice(i * e, i * e + (n - 1) * a + 1, a) for i, e, n, a in zip(tap, dilation, counts, stride))
+                padded[(..., *places)] += columns[(slice(None), slice(None), *tap)]
+            return torch.from_numpy(padded[(..., *(slice(b, b + n) for n, b in zip(image, padding)))].copy())
+
+        cases_of_fold(golden, rng, planes, image, windows, fold)
+
+
 def make(golden):
-    for part in [adaptive, norms, backward]:
+    for part in [adaptive, norms, backward, folds, volume_folds]:
         # Each part has its own generator, so that changing one does not affect another.
         part(golden, np.random.default_rng(sum(map(ord, part.__name__))))

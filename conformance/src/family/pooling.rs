@@ -64,7 +64,7 @@ fn backward(like: &PoolBackward, params: &Params) -> PoolBackward {
 
 /// Whether the operation is a way back, which takes the gradient of a pool's result.
 fn is_backward(op: &Op) -> bool {
-    matches!(op, Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_)) || takes_positions(op)
+    matches!(op, Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_) | Op::Col2im(_)) || takes_positions(op)
 }
 
 fn takes_positions(op: &Op) -> bool {
@@ -73,13 +73,15 @@ fn takes_positions(op: &Op) -> bool {
 
 /// Returns the shape of a pool's result over an input.
 fn pooled_shape(op: &Op, params: &Params, input: &[usize]) -> Vec<usize> {
-    let forward = match op.pool_rank() {
-        Some(1) => Op::AvgPool1d(pool!(Pool1d, params)),
-        Some(2) => Op::AvgPool2d(pool!(Pool2d, params)),
-        _ => Op::AvgPool3d(pool!(Pool3d, params)),
+    let (windows, spatial) = match op.pool_rank() {
+        Some(1) => (pool!(Pool1d, params).over_three(), 1),
+        Some(2) => (pool!(Pool2d, params).over_three(), 2),
+        _ => (pool!(Pool3d, params), 3),
     };
-    let result = forward.result_shape(&[&input.into()]).expect("the windows fit the input");
-    result.expect("the input determines the shape").dims().to_vec()
+    let mut size = [1; 3];
+    size[3 - spatial..].copy_from_slice(&input[2..]);
+    let counts = windows.counts(size).expect("the windows fit the input");
+    [&input[..2], &counts[3 - spatial..]].concat()
 }
 
 fn is_average(op: &Op) -> bool {
@@ -109,6 +111,7 @@ impl Family for PoolFamily {
             Op::AvgPoolBackward(like) => Op::AvgPoolBackward(backward(like, params)),
             Op::MaxPoolBackward(like) => Op::MaxPoolBackward(backward(like, params)),
             Op::AdaptiveAvgPoolBackward(like) => Op::AdaptiveAvgPoolBackward(adaptive(like, params)),
+            Op::Col2im(like) => Op::Col2im(backward(like, params)),
             Op::AdaptiveMaxPoolBackward(like) => Op::AdaptiveMaxPoolBackward(adaptive(like, params)),
             other => unreachable!("{other} is another family's"),
         }
@@ -132,8 +135,9 @@ impl Family for PoolFamily {
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let op = cell.operation.op();
         let spatial = op.pool_rank().expect("every operation of the family has windows");
-        // Any position in a small plane is likely to be one of its window's.
-        let sizes = if takes_positions(op) { 3 } else { spatial };
+        // Any position in a small plane is likely to be one of its window's, and windows that are
+        // taken apart have many elements.
+        let sizes = if takes_positions(op) || matches!(op, Op::Col2im(_)) { 3 } else { spatial };
         let mut shape = planes(draw);
         if op.pool_windows().is_none() {
             let (from, windows): (Vec<_>, Vec<_>) = (0..spatial).map(|_| shared(draw, sizes, index)).unzip();
@@ -162,6 +166,12 @@ impl Family for PoolFamily {
             if twos { Windows { size, kernel: 2, stride: 2, padding: 0, ..*w } } else { *w }
         };
         let windows: Vec<Windows> = windows.iter().map(twos).collect();
+        // Whole windows of padding, which pools refuse.
+        let apart = matches!(op, Op::Col2im(_)) && index % 4 == 3;
+        let windows: Vec<Windows> = windows
+            .into_iter()
+            .map(|w| if apart { Windows { padding: w.padding + draw.pick(0..4usize), ..w } } else { w })
+            .collect();
         let each = |of: fn(&Windows) -> usize| windows.iter().map(of).collect::<Vec<_>>();
         shape.extend(each(|w| w.size));
         several_channels(&mut shape, index);
@@ -180,6 +190,10 @@ impl Family for PoolFamily {
             let size = shape.split_off(2);
             shape = pooled_shape(op, &Params::Named(named.clone()), &[&shape[..], &size].concat());
             named = named.with_sizes("size", &size);
+        }
+        if matches!(op, Op::Col2im(_)) {
+            let taps: usize = windows.iter().map(|w| w.kernel).product();
+            shape = vec![shape[0], shape[1] * taps, shape[2..].iter().product()];
         }
         if matches!(op, Op::LpPool(_)) {
             named = named.with("p", &[draw.one_of(&[1.0, 2.0, 3.0, 0.5, 2.5, 1e-3, 17.0, 3e5])]);

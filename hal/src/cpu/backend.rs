@@ -2,9 +2,9 @@
 //! module of its family.
 
 use super::{
-    CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, compact, compare, conv, copy, fill,
-    grid_sample, index_map, indexing, matmul, matmul_integer, norm, packed, pool_backward, pooling, quantized, random,
-    reduce, resize, rope, scaled_matmul, scan, select, sort, triangle, unary, upsample,
+    CpuDevice, CpuStorage, affine, attention, bias_activation, binary, cast, col2im, compact, compare, conv, copy,
+    fill, grid_sample, index_map, indexing, matmul, matmul_integer, norm, packed, pool_backward, pooling, quantized,
+    random, reduce, resize, rope, scaled_matmul, scan, select, sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -127,6 +127,7 @@ impl BackendStorage for CpuStorage {
             Op::AdaptiveMaxPool(_) => pooling::maxima(op, stored(0), dst, dl),
             Op::AdaptiveArgMaxPool(_) => pooling::positions(op, stored(0), dst, dl),
             Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_) => pool_backward::averages(op, stored(0), dst, dl),
+            Op::Col2im(p) => col2im::col2im(p, stored(0), dst, dl),
             Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => {
                 pool_backward::maxima(op, stored(0), stored(1), dst, dl)
             }

@@ -14,6 +14,7 @@ mod binary;
 mod block_product;
 mod blocked;
 mod cast;
+mod col2im;
 mod compact;
 mod compare;
 mod compute;

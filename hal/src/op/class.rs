@@ -228,6 +228,7 @@ impl Op {
             | Op::MaxPoolBackward(_)
             | Op::AdaptiveAvgPoolBackward(_)
             | Op::AdaptiveMaxPoolBackward(_)
+            | Op::Col2im(_)
             | Op::UpsampleBilinear2d(_)
             | Op::Resize(_)
             | Op::GridSample(_)

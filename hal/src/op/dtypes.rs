@@ -229,7 +229,7 @@ impl Op {
             Op::Reduce(_) => combined(2, ds),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => combined_positions(ds),
             Op::AdaptiveArgMaxPool(_) => combined_positions(ds),
-            Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_) => combined_floats(2, ds),
+            Op::AvgPoolBackward(_) | Op::AdaptiveAvgPoolBackward(_) | Op::Col2im(_) => combined_floats(2, ds),
             Op::MaxPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => {
                 let holds = matches!(ds, [gradient, DType::U32 | DType::I64, dst]
                     if combined_floats(2, &[*gradient, *dst]).holds);

@@ -211,7 +211,7 @@ impl Family {
                     ops.extend(adaptive.map(of));
                 }
                 ops.extend([line.lp(2.0), plane.lp(2.0), volume.lp(2.0)].map(Op::LpPool));
-                for of in [Op::AvgPoolBackward, Op::MaxPoolBackward] {
+                for of in [Op::AvgPoolBackward, Op::MaxPoolBackward, Op::Col2im] {
                     ops.extend([line.backward([2]), plane.backward([2; 2]), volume.backward([2; 3])].map(of));
                 }
                 for of in [Op::AdaptiveAvgPoolBackward, Op::AdaptiveMaxPoolBackward] {
@@ -310,7 +310,7 @@ impl Op {
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => Family::Pooling,
             Op::AdaptiveAvgPool(_) | Op::AdaptiveMaxPool(_) | Op::AdaptiveArgMaxPool(_) => Family::Pooling,
             Op::LpPool(_) => Family::Pooling,
-            Op::AvgPoolBackward(_) | Op::MaxPoolBackward(_) => Family::Pooling,
+            Op::AvgPoolBackward(_) | Op::MaxPoolBackward(_) | Op::Col2im(_) => Family::Pooling,
             Op::AdaptiveAvgPoolBackward(_) | Op::AdaptiveMaxPoolBackward(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::Resize(_) => Family::Resize,

@@ -594,6 +594,22 @@ pub enum Op {
     /// As [`MaxPoolBackward`](Self::MaxPoolBackward), of an adaptive pool; the parameter has the
     /// sizes of the pool's input.
     AdaptiveMaxPoolBackward(AdaptivePool),
+    /// Adds the elements of windows to their places in an image: `[n, c taps, windows]` to `[n, c,
+    /// ...]`, with taps and windows in row-major order; the windows and the sizes of the image are
+    /// those of [`PoolBackward`], with any padding. PyTorch's `fold`, and ONNX's `Col2Im`. Floats.
+    /// Dtypes: `[columns, dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice};
+    /// # use isobit_hal::{CpuStorage, Layout, Op, Pool1d};
+    /// // First and second taps of two windows.
+    /// let columns = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 10.0, 20.0])?;
+    /// let op = Op::Col2im(Pool1d::new([2]).with_stride([1]).backward([3]));
+    /// let y = CpuStorage::apply(&op, &[(&columns, &Layout::contiguous((1, 2, 2)))])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 12.0, 20.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    Col2im(PoolBackward),
     /// See [`UpsampleNearest1d`]. All dtypes. Dtypes: `[src, dst]`, equal.
     UpsampleNearest1d(UpsampleNearest1d),
     /// See [`UpsampleNearest2d`]. All dtypes. Dtypes: `[src, dst]`, equal.
@@ -775,6 +791,7 @@ impl Op {
             Op::MaxPoolBackward(p) => for_ranks!("max_pool", "d_backward")[p.rank() - 1],
             Op::AdaptiveAvgPoolBackward(p) => for_ranks!("adaptive_avg_pool", "d_backward")[p.rank() - 1],
             Op::AdaptiveMaxPoolBackward(p) => for_ranks!("adaptive_max_pool", "d_backward")[p.rank() - 1],
+            Op::Col2im(p) => for_ranks!("col2im", "d")[p.rank() - 1],
             Op::UpsampleNearest1d(_) => "upsample_nearest1d",
             Op::UpsampleNearest2d(_) => "upsample_nearest2d",
             Op::UpsampleBilinear2d(_) => "upsample_bilinear2d",
@@ -856,7 +873,7 @@ impl Op {
             Op::AvgPool2d(p) | Op::MaxPool2d(p) | Op::ArgMaxPool2d(p) => Some((p.over_three(), 2)),
             Op::AvgPool3d(p) | Op::MaxPool3d(p) | Op::ArgMaxPool3d(p) => Some((*p, 3)),
             Op::LpPool(p) => Some((p.over_three(), p.rank())),
-            Op::AvgPoolBackward(p) | Op::MaxPoolBackward(p) => Some((p.over_three(), p.rank())),
+            Op::AvgPoolBackward(p) | Op::MaxPoolBackward(p) | Op::Col2im(p) => Some((p.over_three(), p.rank())),
             _ => None,
         }
     }

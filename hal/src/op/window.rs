@@ -156,6 +156,24 @@ pool! {
     Pool3d 3
 }
 
+impl Pool3d {
+    /// Returns how many windows there are along each dimension of an input of these sizes; `None`
+    /// if one is larger than the input and its padding.
+    pub fn counts(&self, size: [usize; 3]) -> Option<[usize; 3]> {
+        let mut counts = [0; 3];
+        for (d, count) in counts.iter_mut().enumerate() {
+            let extent = self.kernel[d].checked_sub(1)?.checked_mul(self.dilation[d])?.checked_add(1)?;
+            let padded = size[d].checked_add(self.padding_before[d])?.checked_add(self.padding_after[d])?;
+            let rounded = if self.ceil_mode { padded.saturating_add(self.stride[d].saturating_sub(1)) } else { padded };
+            let more = rounded.checked_sub(extent)?.checked_div(self.stride[d])?;
+            // A last window that begins after the input is left out.
+            let is_beyond = self.ceil_mode && more > 0 && more * self.stride[d] >= size[d] + self.padding_before[d];
+            *count = more + usize::from(!is_beyond);
+        }
+        Some(counts)
+    }
+}
+
 /// Norms of order p of windows, `(|x|^p + |y|^p + ...)^(1/p)`; padding counts nothing. Made by
 /// [`Pool1d::lp`], [`Pool2d::lp`] and [`Pool3d::lp`]. As ONNX's `LpPool`, and PyTorch's `lp_pool2d`
 /// of elements that are not negative.
@@ -236,8 +254,9 @@ impl AdaptivePool {
     }
 }
 
-/// The way back through a pool: the windows, and the sizes of the input that they were over. Made
-/// by [`Pool1d::backward`], [`Pool2d::backward`] and [`Pool3d::backward`].
+/// The way back through a pool, or through windows whose elements were taken apart
+/// ([`Op::Col2im`](super::Op::Col2im)): the windows, and the sizes of the input that they were
+/// over. Made by [`Pool1d::backward`], [`Pool2d::backward`] and [`Pool3d::backward`].
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Pool1d};

@@ -149,6 +149,13 @@ fn windows_have_pytorchs_shapes() {
     let back = Op::AdaptiveAvgPoolBackward(AdaptivePool::new([7, 5]));
     assert_eq!(shape(back.clone(), &[&[1, 2, 3, 9]]).unwrap(), [1, 2, 7, 5]);
     refused(back, &[&[1, 2, 0, 9]], ErrorKind::InvalidArgument, "has windows");
+    let apart = Op::Col2im(Pool2d::new([2, 3]).with_stride([1, 2]).with_padding([1, 4]).backward([7, 5]));
+    assert_eq!(shape(apart.clone(), &[&[3, 12, 48]]).unwrap(), [3, 2, 7, 5]);
+    refused(apart.clone(), &[&[3, 10, 48]], ErrorKind::ShapeMismatch, "6 elements");
+    refused(apart.clone(), &[&[3, 12, 47]], ErrorKind::ShapeMismatch, "takes 48 columns");
+    refused(apart, &[&[3, 12, 8, 6]], ErrorKind::ShapeMismatch, "rank 3");
+    let large = Op::Col2im(Pool1d::new([9]).backward([4]));
+    refused(large, &[&[1, 9, 1]], ErrorKind::InvalidArgument, "larger");
     let many = Op::AdaptiveAvgPool(AdaptivePool::new([usize::MAX]));
     refused(many, &[&[1, 2, 7]], ErrorKind::InvalidArgument, "too many");
     assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);

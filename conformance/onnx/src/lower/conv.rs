@@ -10,7 +10,9 @@ use crate::graph::{Call, Outputs};
 use crate::ops::Ops;
 use crate::stop::{Lowered, Stop};
 use crate::tensor::Tensor;
-use isobit::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, DType, Indexing, Op};
+use isobit::{
+    Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, DType, Op, Pool1d, Pool2d, Pool3d,
+};
 
 pub(super) const TABLE: Table = &[
     ("Conv", Rule::Code(conv_node)),
@@ -165,29 +167,25 @@ fn causal_conv(call: &Call<'_>) -> Outputs {
 /// Adds the elements of windows to their places in an image.
 fn col2im(call: &Call<'_>) -> Outputs {
     let (ops, x) = (call.ops(), call.input(0)?);
-    let sizes = |at| ops.to_ints(call.input(at)?)?.into_iter().map(size_of).collect::<Lowered<Vec<_>>>();
-    let (image, kernel) = (sizes(1)?, sizes(2)?);
+    let ints = |at| ops.to_ints(call.input(at)?)?.into_iter().map(size_of).collect::<Lowered<Vec<_>>>();
+    let (image, kernel) = (ints(1)?, ints(2)?);
     let windows = Windows::of(call, &image, kernel)?;
-    let [batch, rows, _] = x.dims() else {
-        return Err(Stop::Failed(format!("an input of three dimensions was expected, not {:?}", x.dims())));
+    macro_rules! of {
+        ($Pool:ident) => {
+            $Pool::new(sizes(&windows.kernel)?)
+                .with_stride(sizes(&windows.stride)?)
+                .with_dilation(sizes(&windows.dilation)?)
+                .with_padding_by_side(sizes(&windows.before)?, sizes(&windows.after)?)
+                .backward(sizes(&image)?)
+        };
+    }
+    let op = match image.len() {
+        1 => of!(Pool1d),
+        2 => of!(Pool2d),
+        3 => of!(Pool3d),
+        other => return Err(call.form(format!("{other} spatial dimensions"))),
     };
-    let (count, taps) = (windows.output.iter().product::<usize>(), windows.taps());
-    let channels = rows / taps;
-    let columns = ops.reshape(x, &[batch * channels, taps * count])?;
-    let sums = fold(ops, &columns, &windows, &image)?;
-    Ok(vec![ops.reshape(&sums, &[&[*batch, channels][..], &image[..]].concat())?])
-}
-
-/// Adds windows, the columns of `[rows, taps, windows]`, to their places in images of one size.
-fn fold(ops: &Ops, columns: &Tensor, windows: &Windows, image: &[usize]) -> Lowered<Tensor> {
-    let (rows, size) = (columns.dims()[0], image.iter().product::<usize>());
-    let positions: Vec<usize> = windows.sources(image).into_iter().map(|at| at.unwrap_or(size)).collect();
-    let (count, taps) = (positions.len() / windows.taps(), windows.taps());
-    let ids = ops.ids(&[count, taps], &positions)?.transpose(0, 1)?;
-    let ids = ops.reshape(&ids, &[taps * count])?;
-    // What falls into the padding is added to an element that is cut off.
-    let empty = ops.fill(columns.dtype(), &[rows, size + 1], 0.0)?;
-    ops.apply(&Op::IndexAdd(Indexing::new(1)), &[&empty, &ids, columns])?.narrow(1, 0, size)
+    Ok(vec![ops.apply(&Op::Col2im(op), &[x])?])
 }
 
 /// A convolution whose windows take each element from a position of its own, which a tensor moves,

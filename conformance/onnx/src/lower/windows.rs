@@ -98,24 +98,6 @@ impl Windows {
     pub(super) fn taps(&self) -> usize {
         self.kernel.iter().product()
     }
-
-    /// Returns where the elements of each window are in an input of the sizes `input`, window after
-    /// window. `None` is padding.
-    pub(super) fn sources(&self, input: &[usize]) -> Vec<Option<usize>> {
-        let mut found = Vec::new();
-        for window in coordinates(&self.output) {
-            for tap in coordinates(&self.kernel) {
-                let mut flat = Some(0);
-                for d in 0..input.len() {
-                    // It wraps below 0 in the padding before the input.
-                    let at = (window[d] * self.stride[d] + tap[d] * self.dilation[d]).wrapping_sub(self.before[d]);
-                    flat = flat.filter(|_| at < input[d]).map(|flat| flat * input[d] + at);
-                }
-                found.push(flat);
-            }
-        }
-        found
-    }
 }
 
 /// Returns the dimensions after batch and channels.
@@ -161,14 +143,6 @@ mod tests {
         // A window that would start after the input does not count: torch.nn.MaxPool1d(1, 2, ceil).
         assert_eq!(windows(AutoPad::Explicit, 2, 1, 2, [0, 0], true).output, [1]);
         assert!(Windows::fitted(AutoPad::Valid, &[2], [vec![3], vec![1], vec![1]], &[0, 0], false).is_err());
-    }
-
-    #[test]
-    fn windows_name_the_elements_they_cover() {
-        let padded = windows(AutoPad::Explicit, 3, 2, 2, [1, 0], false);
-        assert_eq!(padded.sources(&[3]), [None, Some(0), Some(1), Some(2)]);
-        let ceil = windows(AutoPad::Explicit, 4, 3, 2, [0, 0], true);
-        assert_eq!(ceil.sources(&[4]), [Some(0), Some(1), Some(2), Some(2), Some(3), None]);
     }
 
     #[test]

@@ -93,6 +93,15 @@ pub(super) fn cases(s: Sizes) -> Cases {
         (
             "many images",
             Tiled::new(
+                Op::Col2im(pool.with_stride([1, 1]).backward([12, 14])),
+                vec![images(F16, &[3, 20, 143])],
+                images(F16, &[3, 5, 12, 14]),
+                n,
+            ),
+        ),
+        (
+            "many images",
+            Tiled::new(
                 Op::AvgPoolBackward(pool.backward([22, 26])),
                 vec![images(F16, &[3, 5, 11, 13])],
                 images(F16, &[3, 5, 22, 26]),

@@ -17,7 +17,7 @@ use indexing::{gather, gather_nd, index_add, index_select, scatter, scatter_nd};
 pub(super) use product::batch_shape;
 use product::{matmul, matmul_integer, scaled_matmul};
 use quantized::{qmatmul, qmatmul_id};
-use windows::{adaptive_pool, conv, grid_sample, pool, positions_fit, resize, upsample, windows};
+use windows::{adaptive_pool, col2im, conv, grid_sample, pool, positions_fit, resize, upsample, windows};
 
 fn mismatch(message: String) -> Error {
     Error::new(ErrorKind::ShapeMismatch, message)
@@ -259,6 +259,7 @@ impl Op {
             (Op::AdaptiveAvgPoolBackward(p) | Op::AdaptiveMaxPoolBackward(p), [gradient, positions @ ..]) => {
                 windows::backward(self, p.size(), gradient, positions)?
             }
+            (Op::Col2im(p), [columns]) => col2im(self, p, columns)?,
             (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
             (Op::UpsampleBilinear2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,

@@ -2,7 +2,7 @@
 //! upsampling, samples of images.
 
 use super::{invalid, mismatch, rank};
-use crate::op::{AdaptivePool, Coordinates, GridSample, Op, Resize};
+use crate::op::{AdaptivePool, Coordinates, GridSample, Op, PoolBackward, Resize};
 use crate::{Dims, Result, Shape};
 
 /// The spatial parameters of a convolution of any rank.
@@ -99,11 +99,14 @@ pub(super) fn pool(op: &Op, src: &Shape) -> Result<Shape> {
         ))
     };
     kernel.iter().try_fold(1usize, |all, &k| all.checked_mul(k)).ok_or_else(too_large)?;
-    let mut dims: Dims = src.dims()[..2].into();
     for d in 0..spatial {
         let size = src.dims()[d + 2];
         if size == 0 {
             return Err(invalid(format!("{op} of {src}: the dimensions after the first two must not be empty")));
+        }
+        // Elements that are taken apart may all be of the padding.
+        if matches!(op, Op::Col2im(_)) {
+            continue;
         }
         let reach = (kernel[d] - 1).checked_mul(dilation[d]).and_then(|reach| reach.checked_add(1));
         let extent = reach.ok_or_else(too_large)?;
@@ -120,14 +123,11 @@ pub(super) fn pool(op: &Op, src: &Shape) -> Result<Shape> {
                 d + 2
             )));
         }
-        let padded = size.checked_add(before[d]).and_then(|size| size.checked_add(after[d])).ok_or_else(too_large)?;
-        let rounded = if p.ceil_mode { padded.saturating_add(stride[d] - 1) } else { padded };
-        let more = rounded.checked_sub(extent).ok_or_else(too_large)? / stride[d];
-        // A last window that begins after the input is left out.
-        let is_beyond = p.ceil_mode && more > 0 && more * stride[d] >= size + before[d];
-        dims.push(more + usize::from(!is_beyond));
     }
-    Ok(dims.into())
+    let mut size = [1; 3];
+    size[3 - spatial..].copy_from_slice(&src.dims()[2..]);
+    let counts = p.counts(size).ok_or_else(too_large)?;
+    Ok([&src.dims()[..2], &counts[3 - spatial..]].concat().into())
 }
 
 /// Checks that a u32 holds the position of every element in its plane.
@@ -179,6 +179,25 @@ pub(super) fn backward(op: &Op, size: &[usize], gradient: &Shape, positions: &[&
         positions_fit(op, &input)?;
     }
     Ok(input)
+}
+
+/// Returns the shape of the image to whose elements those of windows are added.
+pub(super) fn col2im(op: &Op, p: &PoolBackward, columns: &Shape) -> Result<Shape> {
+    rank(op, "columns", columns, 3)?;
+    let (windows, [images, rows, count]) = (p.over_three(), [0, 1, 2].map(|d| columns.dims()[d]));
+    let taps = windows.kernel.iter().try_fold(1usize, |all, &taps| all.checked_mul(taps)).unwrap_or(usize::MAX);
+    if taps == 0 || !rows.is_multiple_of(taps) {
+        return Err(mismatch(format!(
+            "{op} of {columns}: windows have {taps} elements, which do not divide {rows} rows"
+        )));
+    }
+    let image: Shape = [&[images, rows / taps], p.size()].concat().into();
+    let pooled = pool(op, &image)?;
+    let wanted = pooled.dims()[2..].iter().fold(1usize, |all, &count| all.saturating_mul(count));
+    if wanted != count {
+        return Err(mismatch(format!("{op} to {image} takes {wanted} columns, not {count}")));
+    }
+    Ok(image)
 }
 
 pub(super) fn upsample(op: &Op, src: &Shape, size: &[usize], scale: &[Option<f64>]) -> Result<Shape> {

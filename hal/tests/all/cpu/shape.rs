@@ -279,6 +279,38 @@ fn gradients_go_to_the_elements_of_their_windows() {
 }
 
 #[test]
+fn elements_of_windows_are_added_to_their_places() {
+    let mut rng = Rng(96);
+    for (dims, pool) in volumes() {
+        let [c, d, h, w] = dims;
+        let counts = pool.counts([d, h, w]).unwrap();
+        let (taps, windows): (usize, usize) = (pool.kernel.iter().product(), counts.iter().product());
+        let x = rng.floats(c * taps * windows);
+        let mut want = vec![0.0f32; c * d * h * w];
+        let split = |i: usize, of: [usize; 3]| [i / of[2] / of[1], i / of[2] % of[1], i % of[2]];
+        for (row, window) in (0..c * taps).flat_map(|row| (0..windows).map(move |window| (row, window))) {
+            let (tap, at) = (split(row % taps, pool.kernel), split(window, counts));
+            let place =
+                |d: usize| (at[d] * pool.stride[d] + tap[d] * pool.dilation[d]).checked_sub(pool.padding_before[d]);
+            let [z, y, x_at] = [0, 1, 2].map(place);
+            let (Some(z), Some(y), Some(column)) =
+                (z.filter(|&z| z < d), y.filter(|&y| y < h), x_at.filter(|&x| x < w))
+            else {
+                continue;
+            };
+            want[((row / taps * d + z) * h + y) * w + column] += x[row * windows + window];
+        }
+        let layout = Layout::contiguous([1, c * taps, windows]);
+        assert_same(&vec::<f32>(&storage(&x).col2im3d(&layout, pool, [d, h, w]).unwrap()), &want);
+    }
+    // torch.nn.functional.fold(x, (1, 2), (1, 2), padding=(0, 1), stride=(1, 2)) with
+    // x = torch.arange(4.0).view(1, 2, 2)
+    let op = Pool1d::new([2]).with_padding([1]);
+    let columns = storage(&[0.0f32, 1.0, 2.0, 3.0]);
+    assert_eq!(vec::<f32>(&columns.col2im1d(&Layout::contiguous([1, 2, 2]), op, [2]).unwrap()), [2.0, 1.0]);
+}
+
+#[test]
 fn windows_have_norms() {
     let mut rng = Rng(95);
     let scalar = |x: f32| storage(&[x]);

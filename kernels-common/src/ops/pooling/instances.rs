@@ -1,5 +1,6 @@
 //! One kernel per operation and dtype for any windows in up to three dimensions, and one for
-//! adjacent windows of two by two, or for powers of windows that overlap. One for each way back.
+//! adjacent windows of two by two, or for powers of windows that overlap. One for each way back,
+//! and for windows whose elements were taken apart.
 
 use super::{combined, recipes};
 use crate::key::{Family, Key};
@@ -30,6 +31,8 @@ pub const POWER_NORM: usize = 5;
 /// kernel for all windows, whose key also has the dtype of the positions.
 pub const AVERAGE_BACKWARD: usize = 6;
 pub const MAX_BACKWARD: usize = 7;
+/// Sums of the elements of windows.
+pub const COL2IM: usize = 8;
 
 /// Returns the number of results that a thread of [`TWOS`] computes: their windows take 16 bytes of
 /// each row of the source.
@@ -80,6 +83,10 @@ pub fn add(modules: &mut Vec<Module>) {
             let name = format!("max_pool_backward_{dtype}_{places}");
             module.kernel(largest, name, "ISOBIT_MAX_POOL_BACKWARD", &[ty, places.as_str()]);
         }
+        modules.push(module);
+        let mut module = Module::new(format!("col2im_{dtype}"), "ops/pooling/col2im.cu");
+        let sums = Key::new(Family::Pooling, COL2IM, &[dtype], ANY);
+        module.kernel(sums, format!("col2im_{dtype}"), "ISOBIT_COL2IM", &[ty]);
         modules.push(module);
     }
 }

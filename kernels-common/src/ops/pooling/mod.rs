@@ -1,6 +1,8 @@
-//! Pooling: averages, maxima and their positions, and norms, over one, two or three dimensions.
+//! Pooling: averages, maxima and their positions, and norms, over one, two or three dimensions; and
+//! windows whose elements were taken apart.
 
 mod backward;
+mod col2im;
 
 use crate::args;
 use crate::key::{Family, Key};
@@ -8,7 +10,7 @@ use crate::launch::element_walk::{dims, parts, parts_of_blocks};
 use crate::launch::index::Divisor;
 use crate::launch::sizes;
 use crate::manifest::instances::pooling::{
-    ABSOLUTE_SUM, ANY, ARG_MAX, AVERAGE, EUCLIDEAN, MAX, POWER_NORM, TILES, TWOS, width,
+    ABSOLUTE_SUM, ANY, ARG_MAX, AVERAGE, COL2IM, EUCLIDEAN, MAX, POWER_NORM, TILES, TWOS, width,
 };
 use crate::ops::channels::{Groups, groups};
 use crate::ops::{positions, stored};
@@ -27,6 +29,7 @@ fn number(op: &Op) -> usize {
             2.0 => EUCLIDEAN,
             _ => POWER_NORM,
         },
+        Op::Col2im(_) => COL2IM,
         _ => ARG_MAX,
     }
 }
@@ -218,6 +221,10 @@ fn over_three(values: &[usize], one: usize) -> [usize; 3] {
     all
 }
 
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,
     srcs: &[Src<'_, GpuStorage<R>>],
@@ -226,6 +233,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
 ) -> Result<()> {
     if backward::applies_to(op) {
         return backward::apply_into(op, srcs, dst, dst_layout);
+    }
+    if let Op::Col2im(image) = op {
+        return col2im::apply_into(op, image, srcs, dst, dst_layout);
     }
     let (src, src_layout) = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {

@@ -73,7 +73,8 @@ impl Cell {
     }
 
     /// Whether the cell differs from a sibling only in how a kernel loads and stores elements, so
-    /// that fewer cases are enough of it: quantized products of dtypes other than f32.
+    /// that fewer cases are enough of it: quantized products of dtypes other than f32, convolutions
+    /// with a bias.
     pub fn is_variant(&self) -> bool {
         self.operation.family().is_variant(self)
     }

@@ -1667,6 +1667,24 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Conv1d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
+    /// Computes [`conv1d`](Self::conv1d) with a bias `[c_out]`, which is added to the
+    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv1d_bias(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        op: Conv1d,
+    ) -> Result<Self> {
+        let inputs = [(self, layout), (kernel, kernel_layout), (bias, bias_layout)];
+        Self::apply(&Op::Conv1d(op.with_bias(true)), &inputs)
+    }
+
     /// Computes a 2D convolution; see [`Conv2d`]. Dtypes and class are those of
     /// [`conv1d`](Self::conv1d).
     ///
@@ -1688,6 +1706,37 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Conv2d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
+    /// Computes [`conv2d`](Self::conv2d) with a bias `[c_out]`, which is added to the
+    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, Conv2d, CpuDevice, Layout};
+    /// let image = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, -1.0])?;
+    /// let bias = CpuDevice.storage_from_slice(&[0.5f32, 10.0])?;
+    /// // Two output channels with kernels of one tap.
+    /// let (layout, weights) = (Layout::contiguous((1, 1, 2, 2)), Layout::contiguous((2, 1, 1, 1)));
+    /// let (op, channels) = (Conv2d::default(), Layout::contiguous(2));
+    /// let y = image.conv2d_bias(&layout, &kernel, &weights, &bias, &channels, op)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.5, 2.5, 3.5, 4.5, 9.0, 8.0, 7.0, 6.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv2d_bias(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        op: Conv2d,
+    ) -> Result<Self> {
+        let inputs = [(self, layout), (kernel, kernel_layout), (bias, bias_layout)];
+        Self::apply(&Op::Conv2d(op.with_bias(true)), &inputs)
+    }
+
     /// Computes a 3D convolution; see [`Conv3d`]. Dtypes and class are those of
     /// [`conv1d`](Self::conv1d).
     ///
@@ -1695,6 +1744,24 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// As [`conv1d`](Self::conv1d).
     fn conv3d(&self, layout: &Layout, kernel: &Self, kernel_layout: &Layout, op: Conv3d) -> Result<Self> {
         Self::apply(&Op::Conv3d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
+    /// Computes [`conv3d`](Self::conv3d) with a bias `[c_out]`, which is added to the
+    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv3d_bias(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        op: Conv3d,
+    ) -> Result<Self> {
+        let inputs = [(self, layout), (kernel, kernel_layout), (bias, bias_layout)];
+        Self::apply(&Op::Conv3d(op.with_bias(true)), &inputs)
     }
 
     /// Computes a 1D transposed convolution; see [`ConvTranspose1d`]. Dtypes and class are those of
@@ -1723,6 +1790,24 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose1d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
+    /// Computes [`conv_transpose1d`](Self::conv_transpose1d) with a bias `[c_out]`, which is added to the
+    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv_transpose1d_bias(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        op: ConvTranspose1d,
+    ) -> Result<Self> {
+        let inputs = [(self, layout), (kernel, kernel_layout), (bias, bias_layout)];
+        Self::apply(&Op::ConvTranspose1d(op.with_bias(true)), &inputs)
+    }
+
     /// Computes a 2D transposed convolution; see [`ConvTranspose2d`]. Dtypes and class are those of
     /// [`conv1d`](Self::conv1d).
     ///
@@ -1738,6 +1823,24 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose2d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
+    /// Computes [`conv_transpose2d`](Self::conv_transpose2d) with a bias `[c_out]`, which is added to the
+    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv_transpose2d_bias(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        op: ConvTranspose2d,
+    ) -> Result<Self> {
+        let inputs = [(self, layout), (kernel, kernel_layout), (bias, bias_layout)];
+        Self::apply(&Op::ConvTranspose2d(op.with_bias(true)), &inputs)
+    }
+
     /// Computes a 3D transposed convolution; see [`ConvTranspose3d`]. Dtypes and class are those of
     /// [`conv1d`](Self::conv1d).
     ///
@@ -1751,6 +1854,24 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         op: ConvTranspose3d,
     ) -> Result<Self> {
         Self::apply(&Op::ConvTranspose3d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
+    /// Computes [`conv_transpose3d`](Self::conv_transpose3d) with a bias `[c_out]`, which is added to the
+    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As [`conv1d`](Self::conv1d).
+    fn conv_transpose3d_bias(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        op: ConvTranspose3d,
+    ) -> Result<Self> {
+        let inputs = [(self, layout), (kernel, kernel_layout), (bias, bias_layout)];
+        Self::apply(&Op::ConvTranspose3d(op.with_bias(true)), &inputs)
     }
 
     /// Averages windows along the last dimension; see [`Pool1d`]. Dtypes and class are those of

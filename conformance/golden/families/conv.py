@@ -27,13 +27,14 @@ DTYPES = {
 def by_side(function, is_transposed):
     """PyTorch pads both sides alike. Other padding is added to the input first, or taken from the result."""
 
-    def call(x, k, padding=None, padding_after=None, **params):
+    def call(*inputs, padding=None, padding_after=None, **params):
         if padding_after is None:
-            return function(x, k, padding=padding or 0, **params)
+            return function(*inputs, padding=padding or 0, **params)
         sides = list(zip(padding, padding_after))
         if not is_transposed:
-            return function(F.pad(x, [n for side in reversed(sides) for n in side]), k, **params)
-        y = function(x, k, **params)
+            x, *others = inputs
+            return function(F.pad(x, [n for side in reversed(sides) for n in side]), *others, **params)
+        y = function(*inputs, **params)
         for d, (before, after) in enumerate(sides):
             y = y.narrow(d + 2, before, y.shape[d + 2] - before - after)
         return y
@@ -52,10 +53,16 @@ FUNCTIONS = {
 
 
 def plain(op, src, kernel, **params):
-    return op, src, kernel, params
+    return op, (src, kernel), params
 
 
-# Input, kernel, and the parameters that are not 1 (stride, dilation, groups) or 0 (padding, output
+def biased(op, src, kernel, **params):
+    groups = params.get("groups", [1])[0]
+    channels = kernel[1] * groups if op.startswith("conv_t") else kernel[0]
+    return f"{op}_bias", (src, kernel, (channels,)), params
+
+
+# Inputs, and the parameters that are not 1 (stride, dilation, groups) or 0 (padding, output
 # padding).
 CASES = [
     plain("conv1d", (1, 1, 5), (1, 1, 3)),
@@ -109,6 +116,16 @@ CASES = [
     plain("conv_transpose3d", (1, 2, 3, 2, 3), (2, 3, 2, 3, 2), stride=[1, 2, 3], dilation=[2, 2, 1], output_padding=[1, 1, 2]),
     plain("conv_transpose3d", (1, 4, 2, 3, 2), (4, 2, 3, 2, 2), groups=[2], padding=[1, 0, 0], padding_after=[0, 1, 0]),
     plain("conv_transpose3d", (1, 40, 2, 2, 2), (40, 1, 2, 3, 3), stride=[2, 1, 1]),
+    biased("conv1d", (2, 6, 8), (4, 3, 3), groups=[2], padding=[1]),
+    biased("conv1d", (2, 40, 7), (2, 40, 7), padding=[3]),
+    biased("conv2d", (2, 3, 6, 7), (4, 3, 3, 3), padding=[1, 1]),
+    biased("conv2d", (2, 5, 3, 4), (7, 5, 1, 1)),
+    biased("conv2d", (2, 6, 5, 5), (6, 1, 3, 3), groups=[6], padding=[1, 1]),
+    biased("conv3d", (1, 2, 4, 5, 3), (3, 2, 2, 3, 2), stride=[2, 1, 1], padding=[0, 1, 1]),
+    biased("conv_transpose1d", (2, 3, 5), (3, 2, 2), stride=[3], output_padding=[2]),
+    biased("conv_transpose1d", (2, 4, 4), (4, 1, 2), stride=[4], dilation=[2], groups=[2]),
+    biased("conv_transpose2d", (2, 3, 3, 4), (3, 2, 3, 3), stride=[2, 2], padding=[1, 1], output_padding=[1, 1]),
+    biased("conv_transpose3d", (1, 3, 2, 3, 2), (3, 2, 2, 3, 1), stride=[2, 2, 3], padding=[1, 1, 0]),
 ]
 
 # Every case in f32, and in turn one of the other dtypes, which keeps the file small.
@@ -127,10 +144,10 @@ def data(t, dtype):
     return t.contiguous().to(torch.float64).numpy().astype(of_numpy).tobytes()
 
 
-def bounds(f, x, k, want, depth, dtype, params):
+def bounds(f, inputs, want, depth, dtype, params):
     # The dtype of the accumulation, and the dtype of the results.
     unit, precision = 2.0 ** -(53 if dtype == "f64" else 24), DTYPES[dtype][2]
-    sums = f(x.double().abs(), k.double().abs(), **params).numpy()
+    sums = f(*[t.double().abs() for t in inputs], **params).numpy()
     magnitude = np.maximum(np.abs(want.double().numpy()), 2.0**-14 if dtype == "f16" else 2.0**-126)
     ulp = np.exp2(np.floor(np.log2(magnitude)) + 1 - precision)
     bound = 2 * (depth + 1) * unit / (1 - (depth + 1) * unit) * sums + ulp
@@ -148,21 +165,26 @@ def strided(t, dims, axes):
 
 
 def make(golden):
-    for number, (op, src, kernel, params) in enumerate(CASES):
+    for number, (op, shapes, params) in enumerate(CASES):
+        function = FUNCTIONS[op.removesuffix("_bias")]
         for dtype in TURNS[number % 3]:
             rng = np.random.default_rng([number, list(DTYPES).index(dtype)])
-            x, k = tensor(dtype, src, rng), tensor(dtype, kernel, rng)
+            tensors = [tensor(dtype, dims, rng) for dims in shapes]
             call = {name: tuple(v) if name != "groups" else v[0] for name, v in params.items()}
             # In f16 and bf16, PyTorch rounds partial sums of transposed convolutions; these are
             # computed in f64 and rounded once.
-            wide = [t.double() if dtype in ("f16", "bf16") else t for t in (x, k)]
-            want = FUNCTIONS[op](*wide, **call).to(x.dtype)
+            wide = [t.double() if dtype in ("f16", "bf16") else t for t in tensors]
+            want = function(*wide, **call).to(tensors[0].dtype)
+            kernel = shapes[1]
             depth = int(np.prod(kernel)) // (kernel[1] if op.startswith("conv_t") else kernel[0])
-            tol = {"abs": bounds(FUNCTIONS[op], x, k, want, depth, dtype, call).astype(np.float64).tobytes()}
+            # A bias is one more summand.
+            depth += len(shapes) - 2
+            tol = {"abs": bounds(function, tensors, want, depth, dtype, call).astype(np.float64).tobytes()}
             inputs = []
-            for t, dims in ((x, src), (k, kernel)):
+            for t, dims in zip(tensors, shapes):
                 # Every fourth case with channels last.
-                axes = [0, *range(2, len(dims)), 1] if number % 4 == 2 else list(range(len(dims)))
+                channels_last = number % 4 == 2 and len(dims) > 1
+                axes = [0, *range(2, len(dims)), 1] if channels_last else list(range(len(dims)))
                 moved, strides = strided(t, dims, axes)
                 inputs.append((dtype, data(moved, dtype), dims, strides, 0))
             out = (dtype, tuple(want.shape), data(want, dtype))

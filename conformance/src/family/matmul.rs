@@ -150,7 +150,7 @@ impl Family for MatmulFamily {
         } else {
             false
         };
-        let product = Product { batch: batch.iter().product(), m: *m, k: *k, n, lhs, rhs };
+        let product = Product { batch: batch.iter().product(), m: *m, k: *k, n, lhs, rhs, added_last: false };
         let bits = is_scaled.then_some(F8_BITS);
         compare_product(&product, call.dtype, bits, call.got)
     }

@@ -116,7 +116,7 @@ impl BackendStorage for CpuStorage {
             | Op::Conv3d(_)
             | Op::ConvTranspose1d(_)
             | Op::ConvTranspose2d(_)
-            | Op::ConvTranspose3d(_) => conv::conv(op, stored(0), stored(1), dst, dl),
+            | Op::ConvTranspose3d(_) => conv::conv(op, inputs.len(), stored, dst, dl),
             Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_) => pooling::averages(op, stored(0), dst, dl),
             Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_) => pooling::maxima(op, stored(0), dst, dl),
             Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_) => {

@@ -119,6 +119,16 @@ impl<T: Element> Line<T> {
         T::store(elements, &mut self.widened, |out| out.copy_from_slice(values));
         elements
     }
+
+    /// Returns the values plus a bias, rounded to elements.
+    pub fn store_biased(&mut self, values: &[T::Compute], bias: T) -> &[T] {
+        let elements = &mut self.elements[..values.len()];
+        let bias = T::load(&[bias], &mut [T::Compute::ZERO])[0];
+        T::store(elements, &mut self.widened, |out| {
+            out.iter_mut().zip(values).for_each(|(out, &v)| *out = v.add(bias))
+        });
+        elements
+    }
 }
 
 /// A block of one operand, packed into panels of `width` lines (rows of the left operand, columns

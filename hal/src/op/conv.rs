@@ -18,6 +18,8 @@ macro_rules! conv {
             pub dilation: [usize; $rank],
             /// Number of independent groups of channels; must divide `c_in` and `c_out`.
             pub groups: usize,
+            /// Whether there is a bias, as the last input.
+            pub has_bias: bool,
             /// Vendor library or portable kernel; `None` takes the device's default.
             pub numerics: Option<Numerics>,
         }
@@ -30,6 +32,7 @@ macro_rules! conv {
                     padding_after: [0; $rank],
                     dilation: [1; $rank],
                     groups: 1,
+                    has_bias: false,
                     numerics: None,
                 }
             }
@@ -55,6 +58,8 @@ macro_rules! conv {
             pub dilation: [usize; $rank],
             /// Number of independent groups of channels; must divide `c_in` and `c_out`.
             pub groups: usize,
+            /// Whether there is a bias, as the last input.
+            pub has_bias: bool,
             /// Vendor library or portable kernel; `None` takes the device's default.
             pub numerics: Option<Numerics>,
         }
@@ -68,6 +73,7 @@ macro_rules! conv {
                     output_padding: [0; $rank],
                     dilation: [1; $rank],
                     groups: 1,
+                    has_bias: false,
                     numerics: None,
                 }
             }
@@ -115,10 +121,27 @@ macro_rules! conv {
                 self
             }
 
+            /// Sets whether there is a bias, as the last input: an element for each output channel,
+            /// which is added to the sums before they are rounded.
+            pub const fn with_bias(mut self, bias: bool) -> Self {
+                self.has_bias = bias;
+                self
+            }
+
             /// Sets the numerics.
             pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
                 self.numerics = Some(numerics);
                 self
+            }
+
+            /// The number of inputs.
+            pub(crate) const fn inputs(&self) -> usize {
+                2 + self.has_bias as usize
+            }
+
+            /// The operation's name, of those without and with a bias.
+            pub(crate) const fn name(&self, [plain, biased]: [&'static str; 2]) -> &'static str {
+                if self.has_bias { biased } else { plain }
             }
         }
     };
@@ -127,7 +150,8 @@ macro_rules! conv {
 conv! {
     /// A convolution `[n, c_in, l] * [c_out, c_in / groups, k] -> [n, c_out, l_out]`, with `l_out =
     /// (l + padding_before + padding_after - dilation (k - 1) - 1) / stride + 1`, rounded down.
-    /// Like PyTorch's, it is a cross-correlation: the kernel is not flipped.
+    /// Like PyTorch's, it is a cross-correlation: the kernel is not flipped. A bias `[c_out]` is
+    /// added to the sums before they are rounded.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Conv1d, Layout};
@@ -174,8 +198,8 @@ conv! {
     @transposed
     /// A transposed convolution `[n, c_in, l] * [c_in, c_out / groups, k] -> [n, c_out, l_out]`,
     /// with `l_out = (l - 1) stride - padding_before - padding_after + dilation (k - 1) +
-    /// output_padding + 1`, as
-    /// PyTorch's `conv_transpose1d`.
+    /// output_padding + 1`, as PyTorch's `conv_transpose1d`. A bias `[c_out]` is added to the sums
+    /// before they are rounded, also to those of no products.
     ///
     /// ```rust
     /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, ConvTranspose1d, Layout};

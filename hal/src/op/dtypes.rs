@@ -200,8 +200,12 @@ impl Op {
             Op::Rope(_) => combined_floats(4, ds),
             Op::SkipLayerNorm { .. } => combined_floats(6, ds),
             Op::ScaledDotProductAttention(p) => attention(p, ds),
-            Op::Conv1d(_) | Op::Conv2d(_) | Op::Conv3d(_) => wide_floats(3, ds),
-            Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_) => wide_floats(3, ds),
+            Op::Conv1d(p) => wide_floats(p.inputs() + 1, ds),
+            Op::Conv2d(p) => wide_floats(p.inputs() + 1, ds),
+            Op::Conv3d(p) => wide_floats(p.inputs() + 1, ds),
+            Op::ConvTranspose1d(p) => wide_floats(p.inputs() + 1, ds),
+            Op::ConvTranspose2d(p) => wide_floats(p.inputs() + 1, ds),
+            Op::ConvTranspose3d(p) => wide_floats(p.inputs() + 1, ds),
             Op::RandUniform(_) | Op::RandNormal(_) => wide_floats(1, ds),
             Op::Bernoulli(_) => {
                 let holds = ds.iter().all(|&d| is_condition(d)) || wide_floats(1, ds).holds;

@@ -185,14 +185,19 @@ impl Family {
                 Op::UniqueCounts { bound: 1 },
                 Op::UniqueFirst { bound: 1 },
             ],
-            Family::Conv => vec![
-                Op::Conv1d(Conv1d::default()),
-                Op::Conv2d(Conv2d::default()),
-                Op::ConvTranspose1d(ConvTranspose1d::default()),
-                Op::ConvTranspose2d(ConvTranspose2d::default()),
-                Op::Conv3d(Conv3d::default()),
-                Op::ConvTranspose3d(ConvTranspose3d::default()),
-            ],
+            Family::Conv => {
+                let with = |bias: bool| {
+                    [
+                        Op::Conv1d(Conv1d::default().with_bias(bias)),
+                        Op::Conv2d(Conv2d::default().with_bias(bias)),
+                        Op::ConvTranspose1d(ConvTranspose1d::default().with_bias(bias)),
+                        Op::ConvTranspose2d(ConvTranspose2d::default().with_bias(bias)),
+                        Op::Conv3d(Conv3d::default().with_bias(bias)),
+                        Op::ConvTranspose3d(ConvTranspose3d::default().with_bias(bias)),
+                    ]
+                };
+                [with(false), with(true)].concat()
+            }
             Family::Pooling => {
                 let (line, plane, volume) = (Pool1d::new([2]), Pool2d::new([2; 2]), Pool3d::new([2; 3]));
                 let adaptive = [AdaptivePool::new([2]), AdaptivePool::new([2; 2]), AdaptivePool::new([2; 3])];

@@ -527,17 +527,23 @@ pub enum Op {
     /// See [`Attention`]. f16, bf16 and f32. Dtypes: `[query, key, value, dst]`, equal, with a mask
     /// of the same dtype and lengths of u32 before `dst` if the parameters have them.
     ScaledDotProductAttention(Attention),
-    /// See [`Conv1d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`Conv1d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, bias, dst]`, equal,
+    /// without the bias if there is none.
     Conv1d(Conv1d),
-    /// See [`Conv2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`Conv2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, bias, dst]`, equal,
+    /// without the bias if there is none.
     Conv2d(Conv2d),
-    /// See [`ConvTranspose1d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`ConvTranspose1d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, bias, dst]`, equal,
+    /// without the bias if there is none.
     ConvTranspose1d(ConvTranspose1d),
-    /// See [`ConvTranspose2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`ConvTranspose2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, bias, dst]`, equal,
+    /// without the bias if there is none.
     ConvTranspose2d(ConvTranspose2d),
-    /// See [`Conv3d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`Conv3d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, bias, dst]`, equal,
+    /// without the bias if there is none.
     Conv3d(Conv3d),
-    /// See [`ConvTranspose3d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`ConvTranspose3d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, bias, dst]`, equal,
+    /// without the bias if there is none.
     ConvTranspose3d(ConvTranspose3d),
     /// The average of each window; see [`Pool1d`]. Floats. Dtypes: `[src, dst]`, equal.
     AvgPool1d(Pool1d),
@@ -768,12 +774,12 @@ impl Op {
             Op::UniqueInverse => "unique_inverse",
             Op::UniqueCounts { .. } => "unique_counts",
             Op::UniqueFirst { .. } => "unique_first",
-            Op::Conv1d(_) => "conv1d",
-            Op::Conv2d(_) => "conv2d",
-            Op::ConvTranspose1d(_) => "conv_transpose1d",
-            Op::ConvTranspose2d(_) => "conv_transpose2d",
-            Op::Conv3d(_) => "conv3d",
-            Op::ConvTranspose3d(_) => "conv_transpose3d",
+            Op::Conv1d(p) => p.name(["conv1d", "conv1d_bias"]),
+            Op::Conv2d(p) => p.name(["conv2d", "conv2d_bias"]),
+            Op::ConvTranspose1d(p) => p.name(["conv_transpose1d", "conv_transpose1d_bias"]),
+            Op::ConvTranspose2d(p) => p.name(["conv_transpose2d", "conv_transpose2d_bias"]),
+            Op::Conv3d(p) => p.name(["conv3d", "conv3d_bias"]),
+            Op::ConvTranspose3d(p) => p.name(["conv_transpose3d", "conv_transpose3d_bias"]),
             Op::AvgPool1d(_) => "avg_pool1d",
             Op::AvgPool2d(_) => "avg_pool2d",
             Op::AvgPool3d(_) => "avg_pool3d",

@@ -101,6 +101,13 @@ fn convolutions_that_have_no_result_are_refused() {
     refused(op(plain.with_padding([usize::MAX])), &[x, k], ErrorKind::InvalidArgument, "no window");
     refused(op(plain), &[x, &[6, 4, 0]], ErrorKind::InvalidArgument, "no window");
     refused(op(plain), &[&[2, 4], k], ErrorKind::ShapeMismatch, "rank 3");
+    let biased = plain.with_bias(true);
+    assert_eq!(shape(op(biased), &[x, k, &[6]]).unwrap(), [2, 6, 7]);
+    refused(op(biased), &[x, k, &[4]], ErrorKind::ShapeMismatch, "the bias must have shape [6]");
+    refused(op(biased), &[x, k, &[6, 1]], ErrorKind::ShapeMismatch, "gives 6 channels");
+    let grouped = ConvTranspose1d::default().with_groups(2).with_bias(true);
+    assert_eq!(shape(Op::ConvTranspose1d(grouped), &[x, &[4, 3, 2], &[6]]).unwrap(), [2, 6, 10]);
+    refused(Op::ConvTranspose1d(grouped), &[x, &[4, 3, 2], &[3]], ErrorKind::ShapeMismatch, "must have shape [6]");
     let transposed = ConvTranspose1d::default().with_output_padding([1]);
     refused(Op::ConvTranspose1d(transposed), &[x, &[4, 2, 3]], ErrorKind::InvalidArgument, "output padding");
     let cut = ConvTranspose1d::default().with_padding([6]);

@@ -1,32 +1,35 @@
 //! Convolutions as block products, with inputs and weights that call for other paths than their
-//! neighbours: wide and far ones, and infinities, which make chains of some results. The CPU
-//! computes them in another way.
+//! neighbours: wide and far ones, and infinities, which make chains of some results. Some have a
+//! bias. The CPU computes them in another way.
 
 use super::{Device, assert_same_bits, bits, device};
 use isobit_hal::{
     BackendDevice, BackendStorage, Conv1d, Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d, CpuDevice, CpuStorage,
-    DType, Layout, Numerics, Op, Src,
+    DType, Layout, Numerics, Op,
 };
 
-/// An operation, and the dimensions of input, kernel and result.
+/// An operation, and the dimensions of its inputs.
 struct Work {
     op: Op,
-    dims: [Vec<usize>; 3],
+    inputs: Vec<Vec<usize>>,
 }
 
 impl Work {
     fn new(op: Op, src: &[usize], kernel: &[usize]) -> Self {
-        let op = op.with_numerics(Some(Numerics::Block));
-        let dst = op.result_shape(&[&src.into(), &kernel.into()]).unwrap().unwrap();
-        Self { op, dims: [src.to_vec(), kernel.to_vec(), dst.dims().to_vec()] }
+        Self { op: op.with_numerics(Some(Numerics::Block)), inputs: vec![src.to_vec(), kernel.to_vec()] }
     }
 
-    fn run<S: BackendStorage>(&self, x: &S, kernel: &S) -> S {
-        let layouts = [0, 1, 2].map(|i| Layout::contiguous(self.dims[i].as_slice()));
-        let mut result = x.device().zeros(&self.dims[2].as_slice().into(), x.dtype()).unwrap();
-        let srcs = [Src::Storage(x, &layouts[0]), Src::Storage(kernel, &layouts[1])];
-        S::apply_into(&self.op, &srcs, &mut result, &layouts[2]).unwrap();
-        result
+    /// One with a bias of so many channels.
+    fn biased(op: Op, src: &[usize], kernel: &[usize], channels: usize) -> Self {
+        let mut work = Self::new(op, src, kernel);
+        work.inputs.push(vec![channels]);
+        work
+    }
+
+    fn run<S: BackendStorage>(&self, inputs: &[S]) -> S {
+        let layouts: Vec<Layout> = self.inputs.iter().map(|dims| Layout::contiguous(dims.as_slice())).collect();
+        let srcs: Vec<_> = inputs.iter().zip(&layouts).collect();
+        S::apply(&self.op, &srcs).unwrap()
     }
 }
 
@@ -37,8 +40,8 @@ pub(super) fn is_simulated() -> bool {
 
 /// One for each way through the kernels: packed pixels, gathered where a card has warpgroups and
 /// spread elsewhere; few input channels, with several taps per segment; strides and dilations;
-/// groups of several segments; phases; one and three dimensions; and more tiles than a card takes
-/// at once.
+/// groups of several segments; phases, also one without taps; one and three dimensions; and more
+/// tiles than a card takes at once.
 fn works() -> Vec<Work> {
     let plain = Conv2d::default();
     let padded = plain.with_padding([1, 1]);
@@ -47,7 +50,7 @@ fn works() -> Vec<Work> {
     let doubled_volume = ConvTranspose3d::default().with_stride([1, 2, 2]);
     if is_simulated() {
         return vec![
-            Work::new(Op::Conv2d(padded), &[2, 34, 3, 4], &[17, 34, 2, 2]),
+            Work::biased(Op::Conv2d(padded.with_bias(true)), &[2, 34, 3, 4], &[17, 34, 2, 2], 17),
             Work::new(Op::Conv2d(plain.with_padding([3, 2])), &[1, 5, 5, 6], &[16, 5, 7, 4]),
             Work::new(Op::ConvTranspose2d(doubled), &[1, 36, 3, 4], &[36, 17, 2, 2]),
             Work::new(Op::Conv3d(volume), &[1, 34, 2, 2, 3], &[17, 34, 2, 1, 2]),
@@ -55,10 +58,12 @@ fn works() -> Vec<Work> {
     }
     vec![
         Work::new(Op::Conv2d(padded), &[2, 40, 17, 16], &[70, 40, 3, 3]),
+        Work::biased(Op::Conv2d(padded.with_bias(true)), &[2, 40, 17, 16], &[70, 40, 3, 3], 70),
         Work::new(Op::Conv2d(plain.with_padding([3, 2])), &[2, 5, 19, 18], &[20, 5, 7, 5]),
         Work::new(Op::Conv2d(padded.with_stride([2, 3]).with_dilation([2, 1])), &[3, 33, 30, 31], &[17, 33, 3, 2]),
-        Work::new(Op::Conv2d(padded.with_groups(2)), &[1, 260, 9, 21], &[40, 130, 2, 3]),
+        Work::biased(Op::Conv2d(padded.with_groups(2).with_bias(true)), &[1, 260, 9, 21], &[40, 130, 2, 3], 40),
         Work::new(Op::ConvTranspose2d(doubled.with_output_padding([1, 0])), &[2, 36, 11, 13], &[36, 30, 3, 3]),
+        Work::biased(Op::ConvTranspose2d(doubled.with_bias(true)), &[2, 36, 11, 13], &[36, 30, 1, 3], 30),
         Work::new(Op::Conv1d(Conv1d::default().with_padding([2])), &[3, 130, 200], &[66, 130, 4]),
         Work::new(Op::Conv2d(plain), &[8, 33, 65, 64], &[16, 33, 2, 1]),
         Work::new(Op::Conv3d(volume), &[2, 40, 7, 9, 11], &[36, 40, 3, 2, 3]),
@@ -79,18 +84,23 @@ fn elements(dims: &[usize], dtype: DType, of: impl Fn(usize) -> f32) -> CpuStora
     CpuDevice.storage_from_slice(&all).unwrap().to_dtype(&layout, dtype).unwrap()
 }
 
+/// Minus infinity for one channel, whose results that are plus infinity, and chains, become NaNs.
+fn bias(i: usize) -> f32 {
+    if i == 3 { f32::NEG_INFINITY } else { number(i + 2_000_003) }
+}
+
 /// Compares every convolution of elements that these functions make of their numbers.
 #[track_caller]
 fn check(device: &Device, dtypes: &[DType], of_input: impl Fn(usize) -> f32, of_kernel: impl Fn(usize) -> f32) {
     let dtypes = if is_simulated() { &dtypes[..1] } else { dtypes };
     for work in works() {
         for &dtype in dtypes {
-            let x = elements(&work.dims[0], dtype, &of_input);
-            let kernel = elements(&work.dims[1], dtype, &of_kernel);
-            let want = bits(&work.run(&x, &kernel));
-            let [x, kernel] = [&x, &kernel].map(|s| device.storage_from_cpu_storage(s).unwrap());
-            let got = bits(&work.run(&x, &kernel));
-            assert_same_bits(&got, &want, format!("{dtype}, {:?} of {:?}", work.op, work.dims));
+            let of: [&dyn Fn(usize) -> f32; 3] = [&of_input, &of_kernel, &bias];
+            let inputs: Vec<_> = work.inputs.iter().zip(of).map(|(dims, of)| elements(dims, dtype, of)).collect();
+            let want = bits(&work.run(&inputs));
+            let inputs: Vec<_> = inputs.iter().map(|s| device.storage_from_cpu_storage(s).unwrap()).collect();
+            let got = bits(&work.run(&inputs));
+            assert_same_bits(&got, &want, format!("{dtype}, {:?} of {:?}", work.op, work.inputs));
         }
     }
 }

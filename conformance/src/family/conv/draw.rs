@@ -5,7 +5,7 @@ use super::Setup;
 use crate::case::Params;
 use crate::family::{Family, layouts};
 use crate::generate::{Draw, Drawn, Plan};
-use isobit_hal::Op;
+use isobit_hal::{Op, Shape};
 
 /// The number of multiplications in a case.
 const BUDGET: usize = 1 << 19;
@@ -93,8 +93,9 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan, index: u
     let shape = [&[batch, channels_in, channels_out][..], &sizes, &taps].concat();
     let params = Params::Named(setup.named());
     let op = super::ConvFamily.with_params(op, &params);
-    let inputs = [0, 1].map(|i| setup.input_dims(&shape, i));
-    let result = op.result_shape(&inputs.each_ref().map(|d| d.as_slice().into()).each_ref());
+    let inputs: Vec<Vec<usize>> = (0..op.inputs()).map(|i| setup.input_dims(&shape, i)).collect();
+    let shapes: Vec<Shape> = inputs.iter().map(|dims| dims.as_slice().into()).collect();
+    let result = op.result_shape(&shapes.iter().collect::<Vec<_>>());
     let dst = result.expect("windows were fitted").expect("the inputs' shapes make the result's");
     let layouts = layouts(draw, plan, &inputs, dst.dims());
     (shape, Some(params), layouts)

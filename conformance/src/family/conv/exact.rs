@@ -4,6 +4,7 @@
 use super::Setup;
 use crate::compare::Product;
 use crate::family::VendorCall;
+use isobit_hal::Shape;
 
 /// A spatial dimension.
 struct Line {
@@ -30,11 +31,12 @@ impl Line {
 }
 
 /// Returns the product whose elements are the results in logical order. A tap that reads outside
-/// the input contributes 0.
+/// the input contributes 0. A bias is a product with 1, the last one.
 pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
     let ([src, kernel], [x, weights]) =
         ([&call.input_dims[0], &call.input_dims[1]], [&call.inputs[0], &call.inputs[1]]);
-    let result = call.op.result_shape(&[&src.as_slice().into(), &kernel.as_slice().into()]);
+    let shapes: Vec<Shape> = call.input_dims.iter().map(|dims| dims.as_slice().into()).collect();
+    let result = call.op.result_shape(&shapes.iter().collect::<Vec<_>>());
     let result = result.expect("hal took the shapes").expect("the inputs' shapes make the result's");
     // With fewer than three dimensions, the first ones have size 1.
     let rank = setup.rank();
@@ -53,18 +55,22 @@ pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
     let (batch, groups, channels_in) = (src[0], setup.groups, src[1] / setup.groups);
     let (taps, pixels) = (d.taps * h.taps * w.taps, d.outputs * h.outputs * w.outputs);
     let channels_out = result.dims()[1] / setup.groups;
-    let k = channels_in * taps;
+    let (k, bias) = (channels_in * taps, call.inputs.get(super::BIAS));
 
-    let mut lhs = Vec::with_capacity(batch * groups * channels_out * k);
-    let mut rhs = Vec::with_capacity(batch * groups * k * pixels);
+    let all = k + usize::from(bias.is_some());
+    let mut lhs = Vec::with_capacity(batch * groups * channels_out * all);
+    let mut rhs = Vec::with_capacity(batch * groups * all * pixels);
     for (image, group) in (0..batch).flat_map(|n| (0..groups).map(move |g| (n, g))) {
-        for (out, at) in (0..channels_out).flat_map(|o| (0..k).map(move |k| (o, k))) {
-            let (channel, tap) = (group * channels_in + at / taps, at % taps);
-            let row = match setup.transposed {
-                false => (group * channels_out + out) * channels_in + at / taps,
-                true => channel * channels_out + out,
-            };
-            lhs.push(weights[row * taps + tap]);
+        for out in 0..channels_out {
+            for at in 0..k {
+                let (channel, tap) = (group * channels_in + at / taps, at % taps);
+                let row = match setup.transposed {
+                    false => (group * channels_out + out) * channels_in + at / taps,
+                    true => channel * channels_out + out,
+                };
+                lhs.push(weights[row * taps + tap]);
+            }
+            lhs.extend(bias.map(|bias| bias[group * channels_out + out]));
         }
         for (at, pixel) in (0..k).flat_map(|k| (0..pixels).map(move |p| (k, p))) {
             let (mut tap, mut output, mut place, mut step) = (at % taps, pixel, Some(0), 1);
@@ -76,6 +82,8 @@ pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
             let channel = image * groups * channels_in + group * channels_in + at / taps;
             rhs.push(place.map_or(0.0, |place| x[channel * step + place]));
         }
+        rhs.resize(rhs.len() + (all - k) * pixels, 1.0);
     }
-    Product { batch: batch * groups, m: channels_out, k, n: pixels, lhs, rhs }
+    let added_last = bias.is_some();
+    Product { batch: batch * groups, m: channels_out, k: all, n: pixels, lhs, rhs, added_last }
 }

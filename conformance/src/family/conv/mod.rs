@@ -1,5 +1,5 @@
-//! Convolutions and transposed convolutions. The shape of a case is `[batch, input channels of a
-//! group, output channels of a group, input sizes.., taps..]`.
+//! Convolutions and transposed convolutions, with and without a bias. The shape of a case is
+//! `[batch, input channels of a group, output channels of a group, input sizes.., taps..]`.
 
 mod draw;
 mod exact;
@@ -12,6 +12,9 @@ use crate::generate::{Draw, Drawn, Fixed, Plan, values};
 use isobit_hal::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, DType, Numerics, Op};
 
 pub(super) struct ConvFamily;
+
+/// The number of the bias among the inputs.
+const BIAS: usize = 2;
 
 /// The parameters of any of the operations, one number per spatial dimension.
 #[derive(Debug, Clone)]
@@ -74,6 +77,7 @@ impl Setup {
         let (&[batch, channels_in, channels_out], space) = shape.split_first_chunk().expect("a shape of the family");
         let (sizes, taps) = space.split_at(self.rank());
         match (input, self.transposed) {
+            (BIAS, _) => vec![self.groups * channels_out],
             (0, _) => [&[batch, self.groups * channels_in], sizes].concat(),
             (_, false) => [&[self.groups * channels_out, channels_in], taps].concat(),
             (_, true) => [&[self.groups * channels_in, channels_out], taps].concat(),
@@ -96,23 +100,27 @@ macro_rules! with_named {
 impl Family for ConvFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         match op {
-            Op::Conv1d(_) => Op::Conv1d(with_named!(Conv1d::default(), params)),
-            Op::Conv2d(_) => Op::Conv2d(with_named!(Conv2d::default(), params)),
-            Op::Conv3d(_) => Op::Conv3d(with_named!(Conv3d::default(), params)),
-            Op::ConvTranspose1d(_) => {
-                let op = with_named!(ConvTranspose1d::default(), params);
+            Op::Conv1d(p) => Op::Conv1d(with_named!(Conv1d::default().with_bias(p.has_bias), params)),
+            Op::Conv2d(p) => Op::Conv2d(with_named!(Conv2d::default().with_bias(p.has_bias), params)),
+            Op::Conv3d(p) => Op::Conv3d(with_named!(Conv3d::default().with_bias(p.has_bias), params)),
+            Op::ConvTranspose1d(p) => {
+                let op = with_named!(ConvTranspose1d::default().with_bias(p.has_bias), params);
                 Op::ConvTranspose1d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
             }
-            Op::ConvTranspose2d(_) => {
-                let op = with_named!(ConvTranspose2d::default(), params);
+            Op::ConvTranspose2d(p) => {
+                let op = with_named!(ConvTranspose2d::default().with_bias(p.has_bias), params);
                 Op::ConvTranspose2d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
             }
-            Op::ConvTranspose3d(_) => {
-                let op = with_named!(ConvTranspose3d::default(), params);
+            Op::ConvTranspose3d(p) => {
+                let op = with_named!(ConvTranspose3d::default().with_bias(p.has_bias), params);
                 Op::ConvTranspose3d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
             }
             _ => unreachable!("not an operation of the family"),
         }
+    }
+
+    fn is_variant(&self, cell: &Cell) -> bool {
+        cell.operation.op().inputs() > BIAS
     }
 
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
@@ -142,14 +150,16 @@ impl Family for ConvFamily {
             setup.stride.fill(2);
         }
         let shape = [&[2][..], &channels, &sizes[..rank], &taps[..rank]].concat();
-        let exponents = matmul::around_wide(cell.dtypes[0]);
+        let mut exponents = matmul::around_wide(cell.dtypes[0]).to_vec();
+        exponents.resize(cell.operation.op().inputs(), exponents[1]);
         Some(Fixed::new(&shape, &exponents).with(Params::Named(setup.named())))
     }
 
     fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
         let dist = match (cell.numerics, input) {
             (Some(Numerics::Vendor), _) => {
-                for_vendor(values::bounded(draw), cell.dtypes[0], input == 0 && Setup::of(op).groups == 1)
+                let infinite = input == 0 && Setup::of(op).groups == 1 || input == BIAS;
+                for_vendor(values::bounded(draw), cell.dtypes[0], infinite)
             }
             _ => values::accumulated(draw),
         };

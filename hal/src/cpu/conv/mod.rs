@@ -57,6 +57,8 @@ struct Problem {
     phases: [Vec<Axis>; 3],
     /// Whether the products are block products.
     blocks: bool,
+    /// Where the bias is in its buffer, and its stride.
+    bias: Option<(usize, usize)>,
 }
 
 impl Problem {
@@ -115,6 +117,7 @@ impl Problem {
             kernel_in,
             phases: [phases(0), phases(1), phases(2)],
             blocks: false,
+            bias: None,
         }
     }
 
@@ -236,12 +239,12 @@ impl Problem {
         self.segments(taps).element(k).map(|k| (k % self.channels_in, k / self.channels_in))
     }
 
-    /// Computes the results by the method that `method` returns for the taps of a phase.
+    /// Computes the results by the method that `method` returns for the taps of a phase. `bias` is
+    /// not read unless there is one.
     fn run<T: Element<Compute: Tiled>, M: Method<T>>(
         &self,
         method: impl Fn(usize) -> M + Sync,
-        src: &[T],
-        kernel: &[T],
+        [src, kernel, bias]: [&[T]; 3],
         dst: &mut [T],
     ) {
         let destination = Destination(dst.as_mut_ptr());
@@ -281,8 +284,12 @@ impl Problem {
                     }
                 },
                 |row, line, results| {
-                    let results = line.store(results);
-                    let base = self.dst.offset + (group * self.channels_out + i + row) * self.dst.channel;
+                    let channel = group * self.channels_out + i + row;
+                    let results = match self.bias {
+                        Some((offset, stride)) => line.store_biased(results, bias[offset + channel * stride]),
+                        None => line.store(results),
+                    };
+                    let base = self.dst.offset + channel * self.dst.channel;
                     let step = axes[2].output_step * self.dst.space[2];
                     for run in &runs {
                         let [z, y, x] = [0, 1, 2].map(|d| axes[d].output(run.at[d]) * self.dst.space[d]);
@@ -306,12 +313,15 @@ impl Problem {
     }
 }
 
-pub(super) fn conv(op: &Op, src: Input<'_>, kernel: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
+pub(super) fn conv<'a>(op: &Op, inputs: usize, stored: impl Fn(usize) -> Input<'a>, dst: &mut CpuStorage, dl: &Layout) {
     if dl.elem_count() == 0 {
         return;
     }
     const DISPATCHED: &str = "operands were validated to have one dtype";
+    // The last input is the bias, if there is one.
+    let [src, kernel, bias] = [0, 1, inputs - 1].map(stored);
     let mut problem = Problem::new(op, src.1, kernel.1, dl);
+    problem.bias = (inputs > 2).then(|| (bias.1.start_offset(), bias.1.stride()[0]));
     let digits = Op::conv_block_digits(dst.dtype(), problem.channels_out);
     let digits = digits.filter(|_| op.numerics() == Some(Numerics::Block));
     problem.blocks = digits.is_some();
@@ -319,8 +329,7 @@ pub(super) fn conv(op: &Op, src: Input<'_>, kernel: Input<'_>, dst: &mut CpuStor
         ($method:expr, $T:ident) => {
             problem.run::<$T, _>(
                 $method,
-                src.0.as_slice().expect(DISPATCHED),
-                kernel.0.as_slice().expect(DISPATCHED),
+                [src, kernel, bias].map(|input| input.0.as_slice().expect(DISPATCHED)),
                 dst.as_mut_slice().expect(DISPATCHED),
             )
         };

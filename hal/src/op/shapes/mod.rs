@@ -228,12 +228,18 @@ impl Op {
             (Op::Unique { bound } | Op::UniqueCounts { bound } | Op::UniqueFirst { bound }, [src]) => {
                 compact::sortable(self, src).map(|()| (*bound).into())?
             }
-            (Op::Conv1d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
-            (Op::Conv2d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
-            (Op::ConvTranspose1d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
-            (Op::ConvTranspose2d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
-            (Op::Conv3d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
-            (Op::ConvTranspose3d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
+            (Op::Conv1d(p), [src, kernel, bias @ ..]) => conv(self, [src, kernel], bias, &windows!(p, None))?,
+            (Op::Conv2d(p), [src, kernel, bias @ ..]) => conv(self, [src, kernel], bias, &windows!(p, None))?,
+            (Op::ConvTranspose1d(p), [src, kernel, bias @ ..]) => {
+                conv(self, [src, kernel], bias, &windows!(p, Some(&p.output_padding)))?
+            }
+            (Op::ConvTranspose2d(p), [src, kernel, bias @ ..]) => {
+                conv(self, [src, kernel], bias, &windows!(p, Some(&p.output_padding)))?
+            }
+            (Op::Conv3d(p), [src, kernel, bias @ ..]) => conv(self, [src, kernel], bias, &windows!(p, None))?,
+            (Op::ConvTranspose3d(p), [src, kernel, bias @ ..]) => {
+                conv(self, [src, kernel], bias, &windows!(p, Some(&p.output_padding)))?
+            }
             (Op::AvgPool1d(_) | Op::AvgPool2d(_) | Op::AvgPool3d(_), [src]) => pool(self, src)?,
             (Op::MaxPool1d(_) | Op::MaxPool2d(_) | Op::MaxPool3d(_), [src]) => pool(self, src)?,
             (Op::ArgMaxPool1d(_) | Op::ArgMaxPool2d(_) | Op::ArgMaxPool3d(_), [src]) => {

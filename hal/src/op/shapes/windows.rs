@@ -31,7 +31,8 @@ macro_rules! windows {
 
 pub(super) use windows;
 
-pub(super) fn conv(op: &Op, src: &Shape, kernel: &Shape, w: &Windows<'_>) -> Result<Shape> {
+/// `bias` has one shape or none.
+pub(super) fn conv(op: &Op, [src, kernel]: [&Shape; 2], bias: &[&Shape], w: &Windows<'_>) -> Result<Shape> {
     let spatial = w.stride.len();
     rank(op, "an input", src, spatial + 2)?;
     rank(op, "a kernel", kernel, spatial + 2)?;
@@ -50,6 +51,12 @@ pub(super) fn conv(op: &Op, src: &Shape, kernel: &Shape, w: &Windows<'_>) -> Res
     if channels != wanted || !channels.is_multiple_of(w.groups) || !out.is_multiple_of(w.groups) {
         return Err(mismatch(format!(
             "{op}: the input {src} has {channels} channels, but the kernel {kernel} with {} groups takes {wanted} and gives {out}; both must be multiples of the groups",
+            w.groups
+        )));
+    }
+    if let Some(bias) = bias.iter().find(|bias| bias.dims() != [out]) {
+        return Err(mismatch(format!(
+            "{op}: the bias has shape {bias}, but the kernel {kernel} with {} groups gives {out} channels; the bias must have shape [{out}]",
             w.groups
         )));
     }

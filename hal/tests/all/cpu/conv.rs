@@ -5,7 +5,8 @@ use super::*;
 use half::bf16;
 use isobit_hal::cpu::internals::force_baseline;
 use isobit_hal::{
-    Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Matmul, Numerics, Op, Src,
+    BinaryOp, Cast, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Matmul, Numerics, Op,
+    Src,
 };
 
 /// Sizes and parameters in two dimensions.
@@ -404,6 +405,71 @@ fn nothing_to_sum_is_zero() {
         &Layout::contiguous([1, 1, 2]),
     );
     assert_same(&vec::<f32>(&got), &[0.0; 3]);
+}
+
+/// The same operation with a bias.
+fn biased(op: Op) -> Op {
+    match op {
+        Op::Conv2d(p) => Op::Conv2d(p.with_bias(true)),
+        Op::ConvTranspose1d(p) => Op::ConvTranspose1d(p.with_bias(true)),
+        Op::ConvTranspose2d(p) => Op::ConvTranspose2d(p.with_bias(true)),
+        other => unreachable!("{other} is not among these tests"),
+    }
+}
+
+fn cast(x: &CpuStorage, dtype: DType, dims: &[usize]) -> CpuStorage {
+    let mut dst = CpuDevice.zeros(&dims.into(), dtype).unwrap();
+    let l = Layout::contiguous(dims);
+    CpuStorage::apply_into(&Op::Cast(Cast::default()), &[Src::Storage(x, &l)], &mut dst, &l).unwrap();
+    dst
+}
+
+#[test]
+fn a_bias_is_added_before_the_results_are_rounded() {
+    let mut rng = Rng(404);
+    for round in 0..48 {
+        let setup = Setup::draw(&mut rng, round % 2 == 1, 2);
+        let setup =
+            Setup { channels: [setup.channels[0], if round % 3 == 0 { 17 } else { setup.channels[1] }], ..setup };
+        let numerics = if round % 3 == 0 { Numerics::Block } else { Numerics::Portable };
+        let op = setup.op().with_numerics(Some(numerics));
+        let (src, kernel, dst) = (setup.src(), setup.kernel(), setup.dst());
+        let (xl, kl, dl) = (Layout::contiguous(src), Layout::contiguous(kernel), Layout::contiguous(dst));
+        // Every other element of a buffer.
+        let bl = Layout::new(dst[1], [2].as_slice(), 1).unwrap();
+        let [x, k, b] = [xl.elem_count(), kl.elem_count(), 2 * dst[1]].map(|n| storage(&rng.floats(n)));
+        let with = |x: &CpuStorage, k: &CpuStorage, b: &CpuStorage| {
+            CpuStorage::apply(&biased(op.clone()), &[(x, &xl), (k, &kl), (b, &bl)]).unwrap()
+        };
+        let plain = apply(&op, &x, &xl, &k, &kl);
+        let repeated = Layout::new(dst, [0, 2, 0, 0].as_slice(), 1).unwrap();
+        let sum = CpuStorage::apply(&Op::Binary(BinaryOp::Add), &[(&plain, &dl), (&b, &repeated)]).unwrap();
+        assert_eq!(canonical(&with(&x, &k, &b)), canonical(&sum), "{setup:?}");
+        // Chains of f16 are those of f32 until they are rounded. Block products differ: f16 has
+        // integers of its own.
+        if numerics == Numerics::Portable {
+            let narrow = |x: &CpuStorage, dims: &[usize]| cast(x, DType::F16, dims);
+            let [x, k, b] = [narrow(&x, &src), narrow(&k, &kernel), narrow(&b, &[2 * dst[1]])];
+            let wide = |x: &CpuStorage, dims: &[usize]| cast(x, DType::F32, dims);
+            let want = with(&wide(&x, &src), &wide(&k, &kernel), &wide(&b, &[2 * dst[1]]));
+            assert_eq!(canonical(&with(&x, &k, &b)), canonical(&narrow(&want, &dst)), "{setup:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bias_stands_alone_where_nothing_is_summed() {
+    let x = storage::<f32>(&[]);
+    let (xl, kl) = (Layout::contiguous([1, 0, 1, 2]), Layout::contiguous([3, 0, 1, 1]));
+    let inputs = [(&x, &xl), (&x, &kl), (&storage(&[1.5f32, -0.0, f32::NAN]), &Layout::contiguous(3))];
+    let got = CpuStorage::apply(&biased(Op::Conv2d(Conv2d::default())), &inputs).unwrap();
+    assert_same(&vec::<f32>(&got), &[1.5, 1.5, 0.0, 0.0, f32::NAN, f32::NAN]);
+    // Outputs that no tap reaches.
+    let op = biased(Op::ConvTranspose1d(ConvTranspose1d::default().with_stride([3])));
+    let (l, k) = (Layout::contiguous([1, 1, 2]), Layout::contiguous([1, 1, 1]));
+    let inputs =
+        [(&storage(&[2f32, 3.0]), &l), (&storage(&[5f32]), &k), (&storage(&[0.25f32]), &Layout::contiguous(1))];
+    assert_same(&vec::<f32>(&CpuStorage::apply(&op, &inputs).unwrap()), &[10.25, 0.25, 0.25, 15.25]);
 }
 
 #[test]

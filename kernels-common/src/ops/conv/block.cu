@@ -28,9 +28,9 @@ ISOBIT_FN void conv_unfold_kernel(const T *kernel, T *to, const ConvUnfolded &p)
 
 // Moves the results of all phases, which `from` has one after the other, to their places. Threads
 // take the outputs in the order of the result: stores of one phase alone would fill parts of
-// sectors.
+// sectors. `from` has nothing for phases without taps; if there are any, `products` is 0.
 template <typename T>
-ISOBIT_FN void conv_fold(const T *from, T *dst, const ConvUnfolded &p) {
+ISOBIT_FN void conv_fold(const T *from, const T *bias, T *dst, const ConvUnfolded &p) {
     const Conv &c = p.conv;
     const ConvColumns at = conv_columns(p, block_x());
     const u32 number = at.block * UNFOLD_BLOCK + thread_x();
@@ -59,6 +59,13 @@ ISOBIT_FN void conv_fold(const T *from, T *dst, const ConvUnfolded &p) {
     }
     from += phases * p.of_phase + ((u64)at.group * c.channels_out + first) * p.columns + column;
     dst += at.group * c.dst_group + first * c.dst_channel + to;
+    if (p.products == 0 && conv_taps(conv_phase(c, phase)) == 0) {
+#pragma unroll
+        for (u32 channel = 0; channel < FOLD_CHANNELS; channel++)
+            if (first + channel < c.channels_out)
+                dst[channel * c.dst_channel] = from_compute<T>(0.0f + conv_bias(c, bias, at.group, first + channel));
+        return;
+    }
 #pragma unroll
     for (u32 channel = 0; channel < FOLD_CHANNELS; channel++)
         if (first + channel < c.channels_out)
@@ -133,7 +140,8 @@ ISOBIT_FN bool is_special_column(const ConvUnfolded &p, const ConvPhase &phase, 
 // Stores the results that have a factor that is infinite or a NaN, of the columns of an item at a
 // time. They are seldom, so a few blocks look at the flags of all parts.
 template <typename T>
-ISOBIT_FN void conv_chains(const T *src, const T *weights, T *dst, u8 *packed_kernel, u8 *packed, const ConvUnfolded &p) {
+ISOBIT_FN void conv_chains(const T *src, const T *weights, const T *bias, T *dst, u8 *packed_kernel, u8 *packed,
+                           const ConvUnfolded &p) {
     constexpr u32 PLANES = Digits<T>::COUNT;
     alignas(16) __shared__ u32 told[UNFOLD_BLOCK];
     __shared__ u32 special_columns[CHAIN_COLUMNS], special_rows[CHAIN_ROWS];
@@ -174,7 +182,7 @@ ISOBIT_FN void conv_chains(const T *src, const T *weights, T *dst, u8 *packed_ke
                 const T *row = weights + ((u64)at.group * c.channels_out + channel) * p.products;
                 const float value = conv_chain(p, phase, row, Seen<T>::of(src + at.group * c.src_group, p, start));
                 const u64 place = result_place(p, phase, at.group, column, start.output);
-                dst[place + channel * result_row(p)] = from_compute<T>(value);
+                dst[place + channel * result_row(p)] = from_compute<T>(value + conv_bias(c, bias, at.group, channel));
             }
             barrier();
         }
@@ -183,15 +191,22 @@ ISOBIT_FN void conv_chains(const T *src, const T *weights, T *dst, u8 *packed_ke
 
 } // namespace isobit
 
-#define ISOBIT_CONV_MOVE(NAME, T, WHAT)                                                                                \
+#define ISOBIT_CONV_UNFOLD_KERNEL(NAME, T)                                                                             \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(128) NAME(const T *from, T *to, const ConvUnfolded p) { WHAT(from, to, p); }                         \
+    ISOBIT_KERNEL(128) NAME(const T *kernel, T *to, const ConvUnfolded p) { conv_unfold_kernel(kernel, to, p); }       \
+    }
+
+#define ISOBIT_CONV_FOLD(NAME, T)                                                                                      \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(128) NAME(const T *from, const T *bias, T *dst, const ConvUnfolded p) {                              \
+        conv_fold(from, bias, dst, p);                                                                                 \
+    }                                                                                                                  \
     }
 
 #define ISOBIT_CONV_CHAINS(NAME, T)                                                                                    \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL(128)                                                                                                 \
-    NAME(const T *src, const T *weights, T *dst, u8 *packed_kernel, u8 *packed, const ConvUnfolded p) {                \
-        conv_chains(src, weights, dst, packed_kernel, packed, p);                                                      \
+    NAME(const T *src, const T *weights, const T *bias, T *dst, u8 *packed_kernel, u8 *packed, const ConvUnfolded p) { \
+        conv_chains(src, weights, bias, dst, packed_kernel, packed, p);                                                \
     }                                                                                                                  \
     }

@@ -12,7 +12,7 @@ use crate::ops::matmul::block::{Form, PACK_LINES, PACK_THREADS, SEGMENT, pack_bl
 use crate::ops::matmul::{self, Operand};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendDevice, DType, Result};
+use isobit_hal::{DType, Result};
 use std::mem::offset_of;
 
 /// Threads of a block that moves elements. Must match ops/conv/block.cu.
@@ -169,6 +169,7 @@ fn row_of(outputs: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Phase<'p> {
     tensors: [Tensor; 3],
+    bias: DevicePtr,
     parts: &'p Parts,
     groups: usize,
     outputs: usize,
@@ -207,23 +208,20 @@ impl<R: GpuRuntime> Problem<'_, R> {
             };
             let [d, h, w] = parts.along.map(|p| p.phases);
             let phases = (0..d * h * w).map(|n| [n / (h * w), n / w % h, n % w]);
-            // Results without products are +0.
             let of_phase = groups * self.channels_out * row_of(outputs);
             let in_place = !self.transposed && (gathers || columns.in_place.is_some());
             let folded = match in_place {
                 true => None,
-                false if phases.clone().all(|phase| products(phase) > 0) => {
-                    Some(self.device.alloc(d * h * w * of_phase, self.dtype)?)
-                }
-                false => Some(self.device.zeros(&(d * h * w * of_phase).into(), self.dtype)?),
+                false => Some(self.device.alloc(d * h * w * of_phase, self.dtype)?),
             };
-            let tensors = self.tensors(ranges, parts);
+            let (tensors, bias) = (self.tensors(ranges, parts), self.bias_of(ranges));
             let part = |number: usize, phase: [usize; 3]| {
                 let products = products(phase);
                 let packed = [columns.each, self.channels_out].map(|lines| packed_bytes(digits, lines, products));
                 let folded = folded.as_ref().map(|folded| folded.ptr().at(self.dtype, number * of_phase));
-                Phase { tensors, parts, groups, outputs, columns, phase, products, packed, gathers, folded }
+                Phase { tensors, bias, parts, groups, outputs, columns, phase, products, packed, gathers, folded }
             };
+            let least = phases.clone().map(products).min().unwrap_or(0);
             for (number, phase) in phases.enumerate() {
                 let part = part(number, phase);
                 if part.products > 0 {
@@ -234,8 +232,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
             }
             match &folded {
                 // SAFETY: the caller promises an allocated result, and `folded` is written earlier
-                // in stream order.
-                Some(from) => unsafe { self.fold(rows, &part(0, [0; 3]), from.ptr()) },
+                // in stream order, except for phases without products, which are not read.
+                Some(from) => unsafe { self.fold(rows, &part(0, [0; 3]), least, from.ptr()) },
                 None => Ok(()),
             }
         })
@@ -338,20 +336,22 @@ impl<R: GpuRuntime> Problem<'_, R> {
         }
     }
 
-    /// Moves the results of all phases to their places.
+    /// Moves the results of all phases to their places; `least` are the products of the phase with
+    /// the fewest.
     ///
     /// # Safety
-    /// The result must be allocated, and `from` have the results of all phases.
-    unsafe fn fold(&self, rows: Rows, part: &Phase<'_>, from: DevicePtr) -> Result<()> {
+    /// The result must be allocated, and `from` have the results of all phases with products.
+    unsafe fn fold(&self, rows: Rows, part: &Phase<'_>, least: usize, from: DevicePtr) -> Result<()> {
         let each = part.parts.product(part.outputs, |p| p.phases);
         let all = Phase { columns: Columns { matrices: 1, each, in_place: None }, ..*part };
         let parameters = Unfolded {
             of_phase: (part.groups * self.channels_out * row_of(part.outputs)) as u64,
+            products: least as u64,
             ..self.parameters(rows, &all, THREADS, self.channels_out.div_ceil(FOLD_CHANNELS))
         };
         let launch = Launch::linear(key(self.dtype, FOLD), parameters.items, THREADS as u32);
         // SAFETY: the caller promises what is required.
-        unsafe { launch.on(self.device, args![from, part.tensors[2].ptr, parameters]) }
+        unsafe { launch.on(self.device, args![from, part.bias, part.tensors[2].ptr, parameters]) }
     }
 
     /// Returns the product of a phase's packed matrices, of which no element is read. The results
@@ -440,7 +440,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 Some(pixels) if part.gathers => {
                     let (matrices, launch) = product.on_warpgroups(digits, left, key(self.dtype, WARPGROUP));
                     let unfolded = pixels.see(self.parameters(rows, part, THREADS, 1));
-                    launch.on(self.device, args![to.ptr, left.at, pixels.at, matrices, unfolded])?;
+                    launch.on(self.device, args![to.ptr, part.bias, left.at, pixels.at, matrices, unfolded])?;
                     (pixels.at, Some(pixels))
                 }
                 _ => {
@@ -454,7 +454,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
                         }
                     }
                     let right = Form { at: packed.ptr(), bytes: of_columns, elements: 1 };
-                    product.block_of_packed(digits, [left, right])?;
+                    product.block_of_packed(digits, [left, right], part.bias)?;
                     (right.at, None)
                 }
             }
@@ -464,7 +464,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let at_once = chains.items.min(4 * self.device.runtime().limits().multiprocessors);
         let launch = Launch::linear(key(self.dtype, CHAINS), at_once, THREADS as u32);
         // SAFETY: same as above.
-        unsafe { launch.on(self.device, args![src.ptr, weights.ptr(), to.ptr, left.at, at, chains]) }
+        unsafe { launch.on(self.device, args![src.ptr, weights.ptr(), part.bias, to.ptr, left.at, at, chains]) }
     }
 
     /// Packs columns from packed pixels.

@@ -140,9 +140,12 @@ ISOBIT_FN void gather_segments(u8 *shared, WarpgroupShared &control, BringShared
 // Stores a thread's results from a row on, to the places of their columns. Branches would wait for
 // each place and each address before the next: they made tiles with few segments 20 us longer.
 template <typename T, u32 N>
-ISOBIT_FN void store_placed(T *c, const u64 *places, u32 row0, const ConvUnfolded &p, const float (&result)[N][4]) {
+ISOBIT_FN void store_placed(T *c, const T *bias, const u64 *places, u32 group, u32 row0, const ConvUnfolded &p,
+                            const float (&result)[N][4]) {
     T *const rows[2] = {c + row0 * result_row(p), c + (row0 + 8) * result_row(p)};
     const bool exist[2] = {row0 < p.conv.channels_out, row0 + 8 < p.conv.channels_out};
+    const float added[2] = {conv_bias(p.conv, exist[0] ? bias : nullptr, group, row0),
+                            conv_bias(p.conv, exist[1] ? bias : nullptr, group, row0 + 8)};
     const bool aligned[2] = {(u64)rows[0] % (2 * sizeof(T)) == 0, (u64)rows[1] % (2 * sizeof(T)) == 0};
 #pragma unroll
     for (u32 j = 0; j < N; j++) {
@@ -153,7 +156,7 @@ ISOBIT_FN void store_placed(T *c, const u64 *places, u32 row0, const ConvUnfolde
             Pack<2, T> values;
 #pragma unroll
             for (u32 e = 0; e < 2; e++)
-                values.v[e] = from_compute<T>(result[j][own * 2 + e] + 0.0f);
+                values.v[e] = from_compute<T>(result[j][own * 2 + e] + 0.0f + added[own]);
             const bool pair = exist[own] && next && aligned[own] == (place.v[0] % 2 == 0);
             if (pair)
                 store(rows[own] + place.v[0], values);
@@ -166,7 +169,8 @@ ISOBIT_FN void store_placed(T *c, const u64 *places, u32 row0, const ConvUnfolde
 }
 
 template <typename T>
-ISOBIT_FN void conv_warpgroup(T *c, u8 *a_packed, u8 *pixels, const BlockProduct &p, const ConvUnfolded &conv) {
+ISOBIT_FN void conv_warpgroup(T *c, const T *bias, u8 *a_packed, u8 *pixels, const BlockProduct &p,
+                              const ConvUnfolded &conv) {
     using S = WarpgroupShape<Digits<T>::COUNT>;
     extern __shared__ vector_detail::words4 shared_words[];
     __shared__ WarpgroupShared control;
@@ -183,7 +187,7 @@ ISOBIT_FN void conv_warpgroup(T *c, u8 *a_packed, u8 *pixels, const BlockProduct
     u32 turn = 0;
     multiply_tiles<T>(shared, control, p, [&](const BlockTile &tile, u32, u32 row, u32 column, const Results &result) {
         const u64 *places = bring.places[turn++ % PLACE_SLOTS] + column;
-        store_placed(c, places, tile.m * S::TILE_M + row, conv, result);
+        store_placed(c, bias, places, (u32)tile.at.at[4], tile.m * S::TILE_M + row, conv, result);
     });
 }
 
@@ -191,10 +195,11 @@ ISOBIT_FN void conv_warpgroup(T *c, u8 *a_packed, u8 *pixels, const BlockProduct
 
 // Does nothing on other targets.
 template <typename T>
-ISOBIT_FN void conv_warpgroup_any([[maybe_unused]] T *c, [[maybe_unused]] u8 *a_packed, [[maybe_unused]] u8 *pixels,
-                                  [[maybe_unused]] const BlockProduct &p, [[maybe_unused]] const ConvUnfolded &conv) {
+ISOBIT_FN void conv_warpgroup_any([[maybe_unused]] T *c, [[maybe_unused]] const T *bias, [[maybe_unused]] u8 *a_packed,
+                                  [[maybe_unused]] u8 *pixels, [[maybe_unused]] const BlockProduct &p,
+                                  [[maybe_unused]] const ConvUnfolded &conv) {
 #if defined(ISOBIT_WARPGROUP)
-    conv_warpgroup(c, a_packed, pixels, p, conv);
+    conv_warpgroup(c, bias, a_packed, pixels, p, conv);
 #endif
 }
 
@@ -203,7 +208,7 @@ ISOBIT_FN void conv_warpgroup_any([[maybe_unused]] T *c, [[maybe_unused]] u8 *a_
 #define ISOBIT_CONV_WARPGROUP(NAME, T)                                                                                 \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(384, 1)                                                                                     \
-    NAME(T *c, u8 *a_packed, u8 *pixels, const BlockProduct p, const ConvUnfolded conv) {                              \
-        conv_warpgroup_any(c, a_packed, pixels, p, conv);                                                              \
+    NAME(T *c, const T *bias, u8 *a_packed, u8 *pixels, const BlockProduct p, const ConvUnfolded conv) {               \
+        conv_warpgroup_any(c, bias, a_packed, pixels, p, conv);                                                        \
     }                                                                                                                  \
     }

@@ -224,6 +224,12 @@ ISOBIT_FN C *conv_partial(const Conv &p, C *partial, u32 unit, u32 segments, u32
     return partial + (((u64)unit * segments + segment) * p.channels_out + channel) * p.outputs + output;
 }
 
+// What the bias adds to the results of a channel of a group.
+template <typename T>
+ISOBIT_FN compute_t<T> conv_bias(const Conv &p, const T *bias, u32 group, u32 channel) {
+    return bias_of(bias, (u64)group * p.channels_out + channel);
+}
+
 // The products of a launch's segment: the first one and their number.
 struct ConvPart {
     u64 start, count;

@@ -42,7 +42,7 @@ ISOBIT_FN u32 first_output_again(const ThinBlock &of) {
 }
 
 template <typename T, u32 R, u32 P>
-ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv &p) {
+ISOBIT_FN void conv_thin(const T *src, const T *kernel, const T *bias, T *dst, compute_t<T> *partial, const Conv &p) {
     using C = compute_t<T>;
     const ConvBlock block = conv_block(p);
     __shared__ ThinBlock shared;
@@ -153,6 +153,11 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     }
 
     dst += block.group * p.dst_group + channel * p.dst_channel;
+    const bool apart = p.segments.size > 1;
+    C added[R];
+#pragma unroll
+    for (u32 i = 0; i < R; i++)
+        added[i] = conv_bias(p, apart || i >= channels ? nullptr : bias, block.group, channel + i);
 #pragma unroll
     for (u32 j = 0; j < P; j++) {
         const u32 row = first_output_again(common) + thread_x() + j * CONV_THIN_BLOCK;
@@ -164,10 +169,10 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
         for (u32 i = 0; i < R; i++) {
             if (i >= channels)
                 continue;
-            if (p.segments.size > 1)
+            if (apart)
                 *conv_partial(p, partial, block.unit, p.segments.size, block.segment, channel + i, row) = sum[i][j];
             else
-                to[i * p.dst_channel] = from_compute<T>(sum[i][j]);
+                to[i * p.dst_channel] = from_compute<T>(sum[i][j] + added[i]);
         }
     }
 }
@@ -175,7 +180,7 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
 // Adds the segments of each result, of which the previous launch computed `apart` separately. A
 // block takes a strip of the outputs of one channel.
 template <typename T>
-ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p, u32 apart) {
+ISOBIT_FN void conv_segments(const T *bias, T *dst, const compute_t<T> *partial, const Conv &p, u32 apart) {
     using C = compute_t<T>;
     const ConvBlock block = conv_block(p);
     const ConvPhase phase = conv_phase(p, block.phase);
@@ -190,6 +195,7 @@ ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p,
 #pragma unroll 4
     for (u32 s = 0; s < segments; s++)
         sum = sum + *conv_partial(p, partial, block.unit, apart, s, channel, output);
+    sum = sum + conv_bias(p, bias, block.group, channel);
     dst[block.group * p.dst_group + channel * p.dst_channel + conv_dst(p, phase, o)] = from_compute<T>(sum);
 }
 
@@ -198,13 +204,13 @@ ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p,
 #define ISOBIT_CONV_THIN(NAME, T, R, P, BLOCKS)                                                                        \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(128, BLOCKS)                                                                                \
-    NAME(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv p) {                                 \
-        conv_thin<T, R, P>(src, kernel, dst, partial, p);                                                              \
+    NAME(const T *src, const T *kernel, const T *bias, T *dst, compute_t<T> *partial, const Conv p) {                  \
+        conv_thin<T, R, P>(src, kernel, bias, dst, partial, p);                                                        \
     }                                                                                                                  \
     }
 #define ISOBIT_CONV_SEGMENTS(NAME, T)                                                                                  \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(128) NAME(T *dst, const compute_t<T> *partial, const Conv p, u32 apart) {                            \
-        conv_segments(dst, partial, p, apart);                                                                         \
+    ISOBIT_KERNEL(128) NAME(const T *bias, T *dst, const compute_t<T> *partial, const Conv p, u32 apart) {             \
+        conv_segments(bias, dst, partial, p, apart);                                                                   \
     }                                                                                                                  \
     }

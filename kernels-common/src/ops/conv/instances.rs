@@ -50,10 +50,9 @@ pub fn add(modules: &mut Vec<Module>) {
         modules.push(thin);
         if Matmul::block_digits(dtype).is_some() {
             let mut block = Module::new(format!("conv_block_{dtype}"), "ops/conv/block.cu");
-            for (variant, what) in [(UNFOLD_KERNEL, "unfold_kernel"), (FOLD, "fold")] {
-                let symbol = format!("conv_{dtype}_{what}");
-                block.kernel(key(variant), symbol, "ISOBIT_CONV_MOVE", &[ty, &format!("conv_{what}")]);
-            }
+            let symbol = format!("conv_{dtype}_unfold_kernel");
+            block.kernel(key(UNFOLD_KERNEL), symbol, "ISOBIT_CONV_UNFOLD_KERNEL", &[ty]);
+            block.kernel(key(FOLD), format!("conv_{dtype}_fold"), "ISOBIT_CONV_FOLD", &[ty]);
             block.kernel(key(CHAINS), format!("conv_{dtype}_chains"), "ISOBIT_CONV_CHAINS", &[ty]);
             modules.push(block);
             let mut pack = Module::new(format!("conv_pack_{dtype}"), "ops/conv/block_pack.cu");

@@ -55,6 +55,8 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     /// Its channels are the output channels, its images the input channels.
     pub kernel: Tensor,
     pub dst: Tensor,
+    /// An element for each output channel of all groups, one after the other.
+    pub bias: Option<DevicePtr>,
 }
 
 /// The layout of the kernels' `Conv`.
@@ -157,8 +159,8 @@ pub(super) enum Fits {
 
 impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
-    /// Every element of the three tensors must be allocated, and the result must overlap neither
-    /// itself nor its inputs.
+    /// Every element of the three tensors and of the bias must be allocated, and the result must
+    /// overlap neither itself nor its inputs.
     pub unsafe fn portable(&self) -> Result<()> {
         self.cut(&|ranges, parts| self.fits(ranges, parts), &mut |ranges, parts| {
             // SAFETY: a part of the problem, for which the caller promises what is required.
@@ -251,7 +253,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let (outputs, units) = (parts.product(images, |p| p.per_phase), parts.product(groups, |p| p.phases));
         let shape = self.shape(images, parts).unwrap_or(STRIPS_4);
         let tensors = self.tensors(ranges, parts);
-        let [src, kernel, dst] = tensors;
+        let ([src, kernel, dst], bias) = (tensors, self.bias_of(ranges));
 
         let blocks = |s: Shape| self.channels_out.div_ceil(s.channels) * outputs.div_ceil(s.outputs) * units;
         // If the results alone do not fill the GPU, each segment of k gets its own block.
@@ -277,14 +279,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let (first, second) = (launch(shape, blocks(shape) * apart), launch(SUMS, blocks(SUMS)));
         // SAFETY: the caller promises valid tensors, and `partial` has space for the value of every
         // segment of every result.
-        unsafe { first.on(self.device, args![src.ptr, kernel.ptr, dst.ptr, to, conv])? };
+        unsafe { first.on(self.device, args![src.ptr, kernel.ptr, bias, dst.ptr, to, conv])? };
         if partial.is_none() {
             return Ok(());
         }
         let sums = self.conv(SUMS, tensors, parts, outputs, 1);
         // SAFETY: same as above; all values are written earlier in stream order, and the scratch
         // memory returns to the pool afterwards.
-        unsafe { second.on(self.device, args![dst.ptr, to, sums, apart as u32]) }
+        unsafe { second.on(self.device, args![bias, dst.ptr, to, sums, apart as u32]) }
     }
 
     /// Returns the input, the kernel and the result as a part sees them.
@@ -296,6 +298,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
         };
         let src = from(&self.src, image, parts.along.map(|p| p.first_input));
         [src, from(&self.kernel, 0, [0; 3]), from(&self.dst, image, [d, h, w])]
+    }
+
+    /// Returns the bias of a part's first channel, null if there is none.
+    pub fn bias_of(&self, ranges: &Ranges) -> DevicePtr {
+        self.bias.map_or(DevicePtr(0), |bias| bias.at(self.dtype, ranges[0].start * self.channels_out))
     }
 
     /// Returns the parameters of a launch.

@@ -4,7 +4,7 @@ mod axis;
 mod block;
 mod launch;
 
-use super::matmul;
+use super::{binary, matmul};
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
@@ -12,18 +12,21 @@ use crate::manifest::instances::conv::{
     CHAINS, FOLD, PACK, SEGMENTS, SPREAD, THIN, THIN_4, TILE, TILE_UNIT, UNFOLD_KERNEL, UNIT, WARPGROUP,
 };
 use crate::ops::stored;
-use crate::runtime::{Conv, GpuRuntime, Strided, Vendor};
+use crate::runtime::{Conv, DevicePtr, GpuRuntime, Strided, Vendor};
 use crate::storage::GpuStorage;
 use axis::Window;
-use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
+use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Layout, Numerics, Op, Result, Scalar, Src};
 use launch::{Problem, Tensor, key};
+
+const ADD: Op = Op::Binary(BinaryOp::Add);
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let blocks: &[u8] = &[PACK, SPREAD, UNFOLD_KERNEL, FOLD, CHAINS, WARPGROUP];
     let units = if dtypes[0] == DType::F64 { &[UNIT] } else { blocks };
     let own = [TILE, TILE_UNIT, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant));
-    own.chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).collect()
+    let bias = if dtypes.len() > 3 { binary::keys(&ADD, dtypes) } else { Vec::new() };
+    own.chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).chain(bias).collect()
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(
@@ -33,11 +36,13 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst_layout: &Layout,
 ) -> Result<()> {
     let ((src, src_layout), (kernel, kernel_layout)) = (stored(srcs, 0), stored(srcs, 1));
+    let bias = (srcs.len() > 2).then(|| stored(srcs, 2));
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
     if kernel_layout.elem_count() == 0 {
-        return dst.const_set(Scalar::zero(dst.dtype()), dst_layout);
+        dst.const_set(Scalar::zero(dst.dtype()), dst_layout)?;
+        return add_bias(bias, dst, dst_layout);
     }
     let problem = |kernel: &GpuStorage<R>, layout: &Layout| {
         vendor_problem(op, (src, src_layout), (kernel, layout), (dst, dst_layout))
@@ -61,18 +66,41 @@ pub(crate) fn apply_into<R: GpuRuntime>(
                 _ => device.call_vendor(|runtime, stream, scratch| runtime.conv(stream, &asked, scratch))?,
             };
             if device.vendor_took(op, outcome) {
-                return Ok(());
+                return add_bias(bias, dst, dst_layout);
             }
         }
         let problem = problem(kernel, kernel_layout);
+        // The kernels read a bias whose elements are neighbours.
+        let packed = match bias {
+            Some((bias, layout)) if !layout.is_contiguous() => Some(bias.try_clone(layout)?),
+            _ => None,
+        };
+        let bias = bias.map(|(bias, layout)| match &packed {
+            Some(copy) => copy.ptr(),
+            None => bias.ptr().at(bias.dtype(), layout.start_offset()),
+        });
         let digits = Op::conv_block_digits(dst.dtype(), of_group(&problem).1).filter(|_| numerics == Numerics::Block);
-        match (product(device, &problem), digits) {
+        // The matrix product's kernels for one tap have no bias.
+        match (product(device, &problem).filter(|_| bias.is_none()), digits) {
             (Some(product), Some(digits)) => product.block(digits, [None; 2]),
             (Some(product), None) => product.portable(),
-            (None, Some(digits)) => portable(device, &problem).block(digits),
-            (None, None) => portable(device, &problem).portable(),
+            (None, Some(digits)) => portable(device, &problem, bias).block(digits),
+            (None, None) => portable(device, &problem, bias).portable(),
         }
     }
+}
+
+/// Adds a bias, if there is one, to the results of its channels.
+fn add_bias<R: GpuRuntime>(
+    bias: Option<(&GpuStorage<R>, &Layout)>,
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let Some((bias, layout)) = bias else { return Ok(()) };
+    let mut strides = vec![0; dst_layout.dims().len()];
+    strides[1] = layout.stride()[0];
+    let repeated = Layout::new(dst_layout.shape(), strides.as_slice(), layout.start_offset())?;
+    binary::apply_into(&ADD, &[Src::InPlace, (bias, &repeated).into()], dst, dst_layout)
 }
 
 /// The parameters in three dimensions.
@@ -206,7 +234,7 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
     })
 }
 
-fn portable<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Problem<'a, R> {
+fn portable<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv, bias: Option<DevicePtr>) -> Problem<'a, R> {
     let (channels_in, channels_out, kernel) = of_group(conv);
     let tensor = |t: &Strided<5>, channels: usize| {
         let [image, channel, d, h, w] = t.strides;
@@ -233,5 +261,6 @@ fn portable<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Problem
         src: tensor(&conv.src, channels_in),
         kernel,
         dst: tensor(&conv.dst, channels_out),
+        bias,
     }
 }

@@ -97,16 +97,22 @@ struct ConvTile {
 };
 
 template <typename T>
-ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const TilePlace &place, T *dst,
-                          compute_t<T> *partial, const Conv &p, const ConvPhase &phase, const ConvTile &tile) {
+ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const TilePlace &place, const T *bias,
+                          T *dst, compute_t<T> *partial, const Conv &p, const ConvPhase &phase, const ConvTile &tile) {
     using C = compute_t<T>;
+    const bool apart = p.segments.size > 1;
+    C added[THREAD_N];
+#pragma unroll
+    for (u32 j = 0; j < THREAD_N; j++) {
+        const u32 c = tile.channel + TilePlace::col(place, j);
+        added[j] = conv_bias(p, apart || c >= p.channels_out ? nullptr : bias, tile.block.group, c);
+    }
 #pragma unroll
     for (u32 i = 0; i < THREAD_M; i++) {
         const u32 row = tile.output + TilePlace::row(place, i);
         const ConvOutput o = conv_output(p, phase, row);
         if (!o.inside)
             continue;
-        const bool apart = p.segments.size > 1;
         T *to = dst + conv_dst(p, phase, o);
 #pragma unroll
         for (u32 j = 0; j < THREAD_N; j++) {
@@ -118,7 +124,7 @@ ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const T
             if (apart)
                 *conv_partial(p, partial, tile.block.unit, p.segments.size, tile.block.segment, c, row) = result;
             else if (p.dst_vectors == 0)
-                to[c * p.dst_channel] = from_compute<T>(result);
+                to[c * p.dst_channel] = from_compute<T>(result + added[j]);
             else if (i % 4 == 0) {
                 // Four outputs in one row of the image.
                 constexpr int AT_ONCE = sizeof(T) > 4 ? 2 : 4;
@@ -127,7 +133,8 @@ ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const T
                     Pack<AT_ONCE, T> out;
 #pragma unroll
                     for (int n = 0; n < AT_ONCE; n++)
-                        out.v[n] = from_compute<T>(tile.part.count == 0 ? (C)0 : sum[(i + l + n) % THREAD_M][j]);
+                        out.v[n] = from_compute<T>(
+                            (tile.part.count == 0 ? (C)0 : sum[(i + l + n) % THREAD_M][j]) + added[j]);
                     store(to + c * p.dst_channel + l, out);
                 }
             }
@@ -138,8 +145,8 @@ ISOBIT_FN void store_tile(const compute_t<T> (&sum)[THREAD_M][THREAD_N], const T
 // Stores a lane's results: a unit's columns are in neighbouring lanes.
 template <typename T>
 ISOBIT_FN void store_wave(const WaveSums<compute_t<T>> (&sum)[WaveTile<compute_t<T>>::M][WaveTile<compute_t<T>>::N],
-                          const WaveResults<compute_t<T>> &results, T *dst, compute_t<T> *partial, const Conv &p,
-                          const ConvPhase &phase, const ConvTile &tile) {
+                          const WaveResults<compute_t<T>> &results, const T *bias, T *dst, compute_t<T> *partial,
+                          const Conv &p, const ConvPhase &phase, const ConvTile &tile) {
     using C = compute_t<T>;
     using Tile = WaveTile<C>;
 #pragma unroll
@@ -161,13 +168,13 @@ ISOBIT_FN void store_wave(const WaveSums<compute_t<T>> (&sum)[WaveTile<compute_t
                 if (p.segments.size > 1)
                     *conv_partial(p, partial, tile.block.unit, p.segments.size, tile.block.segment, c, row) = result;
                 else
-                    to[c * p.dst_channel] = from_compute<T>(result);
+                    to[c * p.dst_channel] = from_compute<T>(result + conv_bias(p, bias, tile.block.group, c));
             }
         }
 }
 
 template <bool ON_UNITS, typename T>
-ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv &p) {
+ISOBIT_FN void conv_tile(const T *src, const T *kernel, const T *bias, T *dst, compute_t<T> *partial, const Conv &p) {
     using C = compute_t<T>;
     using Image = ImagePart<T, C>;
     using Weights = KernelPart<T, C>;
@@ -218,20 +225,21 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
         const WaveResults<C> results = wave_results<C>();
         WaveSums<C> sum[WaveTile<C>::M][WaveTile<C>::N];
         wave_product(sum, (C *)shared_words, results, part.count, fetch, keep);
-        store_wave(sum, results, dst, partial, p, phase, tile);
+        store_wave(sum, results, bias, dst, partial, p, phase, tile);
     } else {
         const TilePlace place = tile_place();
         C sum[THREAD_M][THREAD_N];
         tile_product(sum, (C *)shared_words, place, part.count, fetch, keep);
-        store_tile(sum, place, dst, partial, p, phase, tile);
+        store_tile(sum, place, bias, dst, partial, p, phase, tile);
     }
 }
 
 // Does nothing on targets without a unit.
 template <typename T>
-ISOBIT_FN void conv_tile_unit(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv &p) {
+ISOBIT_FN void conv_tile_unit(const T *src, const T *kernel, const T *bias, T *dst, compute_t<T> *partial,
+                              const Conv &p) {
     if constexpr (HAS_WAVE_UNIT)
-        conv_tile<true>(src, kernel, dst, partial, p);
+        conv_tile<true>(src, kernel, bias, dst, partial, p);
 }
 
 } // namespace isobit
@@ -239,15 +247,15 @@ ISOBIT_FN void conv_tile_unit(const T *src, const T *kernel, T *dst, compute_t<T
 #define ISOBIT_CONV_TILE(NAME, T, BLOCKS)                                                                              \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(256, BLOCKS)                                                                                \
-    NAME(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv p) {                                 \
-        conv_tile<false>(src, kernel, dst, partial, p);                                                                \
+    NAME(const T *src, const T *kernel, const T *bias, T *dst, compute_t<T> *partial, const Conv p) {                  \
+        conv_tile<false>(src, kernel, bias, dst, partial, p);                                                          \
     }                                                                                                                  \
     }
 
 #define ISOBIT_CONV_TILE_UNIT(NAME, T)                                                                                 \
     namespace isobit {                                                                                                 \
     ISOBIT_WAVE_UNIT_KERNEL(256)                                                                                       \
-    NAME(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv p) {                                 \
-        conv_tile_unit(src, kernel, dst, partial, p);                                                                  \
+    NAME(const T *src, const T *kernel, const T *bias, T *dst, compute_t<T> *partial, const Conv p) {                  \
+        conv_tile_unit(src, kernel, bias, dst, partial, p);                                                            \
     }                                                                                                                  \
     }

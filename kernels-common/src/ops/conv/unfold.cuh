@@ -15,7 +15,8 @@ struct ConvUnfolded {
     u32 phase[3];
     // Products of a row of segments, with what fills it, and without.
     u64 filled, row;
-    // Products of a result with what fills them, 0 if there are none.
+    // Products of a result with what fills them, 0 if there are none; for results of all phases,
+    // those of the phase with the fewest.
     u64 products;
     // If results do not go to their places yet, columns from one row of them to the next, else 0;
     // and elements from one phase to the next.

@@ -87,7 +87,8 @@ ISOBIT_FN void start_weights(double *tile, const double *kernel, const double *f
 
 // Does nothing on targets without a unit.
 template <bool HAS_UNIT>
-ISOBIT_FN void conv_unit(const double *src, const double *kernel, double *dst, double *partial, const Conv &p) {
+ISOBIT_FN void conv_unit(const double *src, const double *kernel, const double *bias, double *dst, double *partial,
+                         const Conv &p) {
     if constexpr (HAS_UNIT) {
         extern __shared__ vector_detail::words4 shared_words[];
         __shared__ UnitTable table;
@@ -144,13 +145,17 @@ ISOBIT_FN void conv_unit(const double *src, const double *kernel, double *dst, d
                         if (c >= p.channels_out)
                             continue;
                         const double result = sum[i][j][l];
-                        if (apart)
+                        if (apart) {
                             *conv_partial(p, partial, block.unit, p.segments.size, block.segment, c, col) = result;
-                        else if (p.dst_vectors == 0)
-                            to[c * p.dst_channel] = result;
+                            continue;
+                        }
+                        const double added = conv_bias(p, bias, block.group, c);
+                        if (p.dst_vectors == 0)
+                            to[c * p.dst_channel] = result + added;
                         else if (x == 0)
                             // Both outputs are in one row of the image.
-                            store(to + c * p.dst_channel, Pack<2, double>{result, sum[i][j][(l + 1) % 4]});
+                            store(to + c * p.dst_channel,
+                                  Pack<2, double>{result + added, sum[i][j][(l + 1) % 4] + added});
                     }
             }
     }
@@ -161,7 +166,7 @@ ISOBIT_FN void conv_unit(const double *src, const double *kernel, double *dst, d
 #define ISOBIT_CONV_UNIT(NAME)                                                                                         \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(128, 3)                                                                                     \
-    NAME(const double *src, const double *kernel, double *dst, double *partial, const Conv p) {                        \
-        conv_unit<HAS_F64_UNIT>(src, kernel, dst, partial, p);                                                         \
+    NAME(const double *src, const double *kernel, const double *bias, double *dst, double *partial, const Conv p) {    \
+        conv_unit<HAS_F64_UNIT>(src, kernel, bias, dst, partial, p);                                                   \
     }                                                                                                                  \
     }

@@ -235,21 +235,28 @@ impl<R: GpuRuntime> Problem<'_, R> {
             // requires.
             unsafe {
                 let packed = [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))];
-                part.launch_block(digits, tile, packed, self.k)
+                part.launch_block(digits, tile, packed, self.k, DevicePtr(0))
             }
         })
     }
 
     /// Computes the block product of packed matrices by one launch, without those results that are
     /// chains: the elements of the operands are not read. The steps of both operands along the
-    /// batch are in matrices of their forms.
+    /// batch are in matrices of their forms. `bias` has an element for each row of each left
+    /// matrix, which is added to the row's results before they are rounded; null is none.
     ///
     /// # Safety
-    /// Every element of the result must be allocated, and the result must not overlap itself. The
-    /// forms must have all matrices. Blocks and tiles must fit a launch.
-    pub(in crate::ops) unsafe fn block_of_packed(&self, digits: usize, packed: [Form; 2]) -> Result<()> {
+    /// Every element of the result and of the bias must be allocated, and the result must overlap
+    /// neither itself nor the bias. The forms must have all matrices. Blocks and tiles must fit a
+    /// launch.
+    pub(in crate::ops) unsafe fn block_of_packed(
+        &self,
+        digits: usize,
+        packed: [Form; 2],
+        bias: DevicePtr,
+    ) -> Result<()> {
         // SAFETY: the caller promises what is required; without chains, no element is read.
-        unsafe { self.launch_block(digits, self.tile(digits), packed.map(Some), 0) }
+        unsafe { self.launch_block(digits, self.tile(digits), packed.map(Some), 0, bias) }
     }
 
     /// Whether [`block_of_packed`](Self::block_of_packed) would run on warpgroups.
@@ -283,18 +290,25 @@ impl<R: GpuRuntime> Problem<'_, R> {
         }
     }
 
-    /// Chains have `chain` products: `k`, or none if they are not asked for.
+    /// Chains have `chain` products: `k`, or none if they are not asked for, as with a bias.
     ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).
-    unsafe fn launch_block(&self, digits: usize, tile: Tile, packed: [Option<Form>; 2], chain: usize) -> Result<()> {
+    unsafe fn launch_block(
+        &self,
+        digits: usize,
+        tile: Tile,
+        packed: [Option<Form>; 2],
+        chain: usize,
+        bias: DevicePtr,
+    ) -> Result<()> {
         // SAFETY: the caller promises that every element of both operands is allocated.
         let [a, b] = unsafe {
             let (rows, columns) = (self.a, Operand { row: self.b.col, col: self.b.row, ..self.b });
             [self.pack(digits, rows, self.m, 0, packed[0])?, self.pack(digits, columns, self.n, 1, packed[1])?]
         };
         let (product, launch) = self.block_product(digits, tile, [&a, &b], chain);
-        let args = args![self.a.ptr, self.b.ptr, self.c.ptr, a.at, b.at, product];
+        let args = args![self.a.ptr, self.b.ptr, bias, self.c.ptr, a.at, b.at, product];
         // SAFETY: the caller promises valid matrices; both operands are packed earlier in stream
         // order, and their memory returns to the pool afterwards.
         unsafe { launch.on(self.device, args) }

@@ -170,7 +170,7 @@ impl<R: GpuRuntime> Product<'_, R> {
         let w = self.w.ptr.at(DType::U8, n0 * self.w.row);
         // SAFETY: the caller promises valid operands, and the forms have all lines.
         unsafe {
-            problem.block_of_packed(digits, [form(packed[0], of_x), form(packed[1], of_w)])?;
+            problem.block_of_packed(digits, [form(packed[0], of_x), form(packed[1], of_w)], DevicePtr(0))?;
             launch.on(self.device, args![x, w, y, packed[0], packed[1], chains])
         }
     }

@@ -173,7 +173,8 @@ ISOBIT_FN void add_levels(float (&result)[S::M][DIGIT_PARTS<S::N>][OWN_RESULTS],
 }
 
 template <typename T, bool LARGE>
-ISOBIT_FN void matmul_block(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct &p) {
+ISOBIT_FN void matmul_block(const T *a, const T *b, const T *bias, T *c, u8 *a_packed, u8 *b_packed,
+                            const BlockProduct &p) {
     using S = typename ShapeOf<Digits<T>::COUNT, LARGE>::type;
     constexpr u32 WARPS = PRODUCT_BLOCK / TILE_TEAM;
     extern __shared__ vector_detail::words4 shared_words[];
@@ -225,13 +226,12 @@ ISOBIT_FN void matmul_block(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_pa
             add_levels<S, true>(result, shared, side_a, side_b, level);
     }
 
-    T *to = c + tile.at.at[2];
     const u32 warp = thread_x() / DIGIT_TEAM;
     const u32 row0 = m0 + warp % S::WARPS_M * S::M * 16 + digit_row(thread_x());
     const u32 col0 = n0 + warp / S::WARPS_M * S::N * 16 + digit_column(thread_x());
 #pragma unroll
     for (u32 i = 0; i < S::M; i++)
-        store_own(to, p, row0 + i * 16, col0, result[i]);
+        store_own(c, bias, p, tile, row0 + i * 16, col0, result[i]);
     if (((flags[0] | flags[1]) & PART_SPECIAL) == 0)
         return;
 
@@ -243,9 +243,10 @@ ISOBIT_FN void matmul_block(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_pa
 
 // Where there are no large tiles, their kernel is never launched.
 template <typename T, bool LARGE>
-ISOBIT_FN void matmul_block_any(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct &p) {
+ISOBIT_FN void matmul_block_any(const T *a, const T *b, const T *bias, T *c, u8 *a_packed, u8 *b_packed,
+                                const BlockProduct &p) {
     if constexpr (HAS_LARGE_TILES || !LARGE)
-        matmul_block<T, LARGE>(a, b, c, a_packed, b_packed, p);
+        matmul_block<T, LARGE>(a, b, bias, c, a_packed, b_packed, p);
 }
 
 } // namespace isobit
@@ -253,7 +254,7 @@ ISOBIT_FN void matmul_block_any(const T *a, const T *b, T *c, u8 *a_packed, u8 *
 #define ISOBIT_MATMUL_BLOCK(NAME, T, LARGE)                                                                            \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(256, 1)                                                                                     \
-    NAME(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct p) {                             \
-        matmul_block_any<T, LARGE>(a, b, c, a_packed, b_packed, p);                                                    \
+    NAME(const T *a, const T *b, const T *bias, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct p) {              \
+        matmul_block_any<T, LARGE>(a, b, bias, c, a_packed, b_packed, p);                                              \
     }                                                                                                                  \
     }

@@ -87,9 +87,18 @@ ISOBIT_FN bool is_special(const TileSide &side, u32 line) {
     return special;
 }
 
-// Stores a thread's results of 16 rows, in the places of device_lib/digit_tile.cuh.
+// Stores a thread's results of 16 rows, in the places of device_lib/digit_tile.cuh. The rows of a
+// packed left matrix have a bias of their own.
 template <u32 PARTS, typename T>
-ISOBIT_FN void store_own(T *c, const BlockProduct &p, u32 row0, u32 col0, const float (&result)[PARTS][OWN_RESULTS]) {
+ISOBIT_FN void store_own(T *c, const T *bias, const BlockProduct &p, const BlockTile &tile, u32 row0, u32 col0,
+                         const float (&result)[PARTS][OWN_RESULTS]) {
+    c += tile.at.at[2];
+    float added[OWN_ROWS];
+#pragma unroll
+    for (u32 own = 0; own < OWN_ROWS; own++) {
+        const u32 row = row0 + own * ROW_STEP;
+        added[own] = bias_of(row < p.m ? bias : nullptr, tile.at.at[3] * p.m + row);
+    }
 #pragma unroll
     for (u32 j = 0; j < PARTS; j++)
 #pragma unroll
@@ -101,7 +110,7 @@ ISOBIT_FN void store_own(T *c, const BlockProduct &p, u32 row0, u32 col0, const 
             // A sum of nothing is +0, whichever passes there were.
 #pragma unroll
             for (u32 x = 0; x < OWN_COLUMNS; x++)
-                values.v[x] = from_compute<T>(result[j][own * OWN_COLUMNS + x] + 0.0f);
+                values.v[x] = from_compute<T>(result[j][own * OWN_COLUMNS + x] + 0.0f + added[own]);
             if (OWN_COLUMNS == 2 && p.c_pairs != 0 && col + OWN_COLUMNS <= p.n) {
                 store(c + row * p.c_row + col, values);
                 continue;

@@ -80,7 +80,8 @@ ISOBIT_FN void bring_segments(u8 *shared, WarpgroupShared &control, u8 *a_packed
 }
 
 template <typename T>
-ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct &p) {
+ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, const T *bias, T *c, u8 *a_packed, u8 *b_packed,
+                                const BlockProduct &p) {
     using S = WarpgroupShape<Digits<T>::COUNT>;
     extern __shared__ vector_detail::words4 shared_words[];
     __shared__ WarpgroupShared control;
@@ -97,7 +98,7 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
     registers_up<232>();
     using Results = float[S::TILE_N / 8][4];
     multiply_tiles<T>(shared, control, p, [&](const BlockTile &tile, u32 told, u32 row, u32 column, const Results &result) {
-        store_own(c + tile.at.at[2], p, tile.m * S::TILE_M + row, tile.n * S::TILE_N + column, result);
+        store_own(c, bias, p, tile, tile.m * S::TILE_M + row, tile.n * S::TILE_N + column, result);
         if ((told & TELL_SPECIAL) == 0)
             return;
         find_special<S::PLANES, S::TILE_M, S::TILE_N, PRODUCT_THREADS>(special,
@@ -113,11 +114,12 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, T *c, u8 *a_packed, u8 *
 
 // Does nothing on other targets.
 template <typename T>
-ISOBIT_FN void matmul_warpgroup_any([[maybe_unused]] const T *a, [[maybe_unused]] const T *b, [[maybe_unused]] T *c,
+ISOBIT_FN void matmul_warpgroup_any([[maybe_unused]] const T *a, [[maybe_unused]] const T *b,
+                                    [[maybe_unused]] const T *bias, [[maybe_unused]] T *c,
                                     [[maybe_unused]] u8 *a_packed, [[maybe_unused]] u8 *b_packed,
                                     [[maybe_unused]] const BlockProduct &p) {
 #if defined(ISOBIT_WARPGROUP)
-    matmul_warpgroup(a, b, c, a_packed, b_packed, p);
+    matmul_warpgroup(a, b, bias, c, a_packed, b_packed, p);
 #endif
 }
 
@@ -126,7 +128,7 @@ ISOBIT_FN void matmul_warpgroup_any([[maybe_unused]] const T *a, [[maybe_unused]
 #define ISOBIT_MATMUL_WARPGROUP(NAME, T)                                                                               \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_RESIDENT(384, 1)                                                                                     \
-    NAME(const T *a, const T *b, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct p) {                             \
-        matmul_warpgroup_any(a, b, c, a_packed, b_packed, p);                                                          \
+    NAME(const T *a, const T *b, const T *bias, T *c, u8 *a_packed, u8 *b_packed, const BlockProduct p) {              \
+        matmul_warpgroup_any(a, b, bias, c, a_packed, b_packed, p);                                                    \
     }                                                                                                                  \
     }

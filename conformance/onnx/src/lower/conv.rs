@@ -36,7 +36,12 @@ fn sizes<const RANK: usize>(sizes: &[usize]) -> Lowered<[usize; RANK]> {
     sizes.try_into().map_err(|_| Stop::Failed(format!("{RANK} sizes were expected, not {sizes:?}")))
 }
 
-fn convolve(call: &Call<'_>, x: &Tensor, weights: &Tensor) -> Lowered<Tensor> {
+/// Returns the inputs of a convolution.
+fn inputs<'t>(x: &'t Tensor, weights: &'t Tensor, bias: Option<&'t Tensor>) -> Vec<&'t Tensor> {
+    [x, weights].into_iter().chain(bias).collect()
+}
+
+fn convolve(call: &Call<'_>, x: &Tensor, weights: &Tensor, bias: Option<&Tensor>) -> Lowered<Tensor> {
     let ops = call.ops();
     let groups = size_of(call.int("group").unwrap_or(1))?;
     let (input, kernel) = (spatial(x)?, kernel_of(call, spatial(weights)?)?);
@@ -48,6 +53,7 @@ fn convolve(call: &Call<'_>, x: &Tensor, weights: &Tensor) -> Lowered<Tensor> {
                 .with_padding_by_side(sizes(before)?, sizes(after)?)
                 .with_dilation(sizes(&windows.dilation)?)
                 .with_groups(groups)
+                .with_bias(bias.is_some())
         };
     }
     let op = match before.len() {
@@ -56,15 +62,11 @@ fn convolve(call: &Call<'_>, x: &Tensor, weights: &Tensor) -> Lowered<Tensor> {
         3 => Op::Conv3d(with!(Conv3d::default())),
         other => return Err(call.form(format!("{other} spatial dimensions"))),
     };
-    ops.apply(&op, &[x, weights])
+    ops.apply(&op, &inputs(x, weights, bias))
 }
 
 fn conv_node(call: &Call<'_>) -> Outputs {
-    let y = convolve(call, call.input(0)?, call.input(1)?)?;
-    Ok(vec![match call.optional(2)? {
-        Some(bias) => add_channels(call.ops(), &y, bias)?,
-        None => y,
-    }])
+    Ok(vec![convolve(call, call.input(0)?, call.input(1)?, call.optional(2)?)?])
 }
 
 /// In f64, where products of bytes and their sums are exact.
@@ -72,24 +74,22 @@ fn conv_integer(call: &Call<'_>) -> Outputs {
     let ops = call.ops();
     let x = centred(ops, call.input(0)?, call.optional(2)?, 1)?;
     let weights = centred(ops, call.input(1)?, call.optional(3)?, 0)?;
-    Ok(vec![ops.cast(&convolve(call, &x, &weights)?, DType::I32)?])
+    Ok(vec![ops.cast(&convolve(call, &x, &weights, None)?, DType::I32)?])
 }
 
 fn qlinear_conv(call: &Call<'_>) -> Outputs {
     let ops = call.ops();
     let x = centred(ops, call.input(0)?, call.optional(2)?, 1)?;
     let weights = centred(ops, call.input(3)?, call.optional(5)?, 0)?;
-    let mut sums = convolve(call, &x, &weights)?;
-    if let Some(bias) = call.optional(8)? {
-        sums = add_channels(ops, &sums, &ops.cast(bias, DType::F64)?)?;
-    }
+    let bias = call.optional(8)?.map(|bias| ops.cast(bias, DType::F64)).transpose()?;
+    let sums = convolve(call, &x, &weights, bias.as_ref())?;
     let scales = [call.input(1)?, call.input(4)?, call.input(6)?];
     Ok(vec![requantize(ops, &sums, scales, call.input(7)?, 1)?])
 }
 
 /// Without padding, and then cut or extended to the size that padding or the attributes determine.
 fn conv_transpose(call: &Call<'_>) -> Outputs {
-    let (ops, x, weights) = (call.ops(), call.input(0)?, call.input(1)?);
+    let (ops, x, weights, bias) = (call.ops(), call.input(0)?, call.input(1)?, call.optional(2)?);
     let spatial = spatial(x)?.len();
     let groups = size_of(call.int("group").unwrap_or(1))?;
     let (stride, dilation) = (call.sizes("strides", spatial, 1)?, call.sizes("dilations", spatial, 1)?);
@@ -100,6 +100,7 @@ fn conv_transpose(call: &Call<'_>) -> Outputs {
                 .with_dilation(sizes(&dilation)?)
                 .with_output_padding(sizes(&more)?)
                 .with_groups(groups)
+                .with_bias(bias.is_some())
         };
     }
     let op = match spatial {
@@ -108,7 +109,7 @@ fn conv_transpose(call: &Call<'_>) -> Outputs {
         3 => Op::ConvTranspose3d(with!(ConvTranspose3d::default())),
         other => return Err(call.form(format!("{other} spatial dimensions"))),
     };
-    let mut y = ops.apply(&op, &[x, weights])?;
+    let mut y = ops.apply(&op, &inputs(x, weights, bias))?;
     let auto = AutoPad::of(call)?;
     let pads = call.sizes("pads", 2 * spatial, 0)?;
     for d in 0..spatial {
@@ -128,16 +129,18 @@ fn conv_transpose(call: &Call<'_>) -> Outputs {
         };
         if size <= whole {
             y = y.narrow(d + 2, start, size)?;
-        } else {
-            let mut after = vec![0; y.rank()];
-            after[d + 2] = size - whole;
-            y = ops.pad(&y, &vec![0; y.rank()], &after, 0.0)?;
+            continue;
         }
+        // What is added has no products either, and so is the bias alone.
+        let added = {
+            let mut dims = y.dims().to_vec();
+            dims[d + 2] = size - whole;
+            let zeros = ops.fill(y.dtype(), &dims, 0.0)?;
+            bias.map_or(Ok(zeros.clone()), |bias| add_channels(ops, &zeros, bias))?
+        };
+        y = ops.concat(&[&y, &added], d + 2)?;
     }
-    Ok(vec![match call.optional(2)? {
-        Some(bias) => add_channels(ops, &y, bias)?,
-        None => y,
-    }])
+    Ok(vec![y])
 }
 
 /// A convolution of each channel with itself and its past; the end is the past of the next call.
@@ -152,11 +155,10 @@ fn causal_conv(call: &Call<'_>) -> Outputs {
         None => ops.fill(x.dtype(), &[*batch, *channels, past], 0.0)?,
     };
     let padded = ops.concat(&[&state, x], 2)?;
-    let mut y = ops.apply(&Op::Conv1d(Conv1d::default().with_groups(*channels)), &[&padded, weights])?;
-    if let Some(bias) = call.optional(2)? {
-        y = add_channels(ops, &y, bias)?;
-    }
-    y = match call.text("activation", "none") {
+    let bias = call.optional(2)?;
+    let op = Op::Conv1d(Conv1d::default().with_groups(*channels).with_bias(bias.is_some()));
+    let y = ops.apply(&op, &inputs(&padded, weights, bias))?;
+    let y = match call.text("activation", "none") {
         "none" => y,
         "silu" | "swish" => ops.unary(isobit::UnaryOp::Silu, &y)?,
         other => return Err(call.unknown("activation", other)),

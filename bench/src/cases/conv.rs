@@ -9,7 +9,7 @@ use isobit_hal::{
 };
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
-/// An operation, the dimensions of its operands and result, and the name of the work in reports.
+/// An operation, the dimensions of input, kernel and result, and the name of the work in reports.
 struct Work {
     op: Op,
     name: &'static str,
@@ -31,12 +31,14 @@ fn works() -> Vec<Work> {
     let strided = plain.with_padding([3, 3]).with_stride([2, 2]);
     vec![
         square(padded, "32x128x56x56 k3 p1", [[128, 56]; 2], 3),
+        square(padded.with_bias(true), "32x128x56x56 k3 p1", [[128, 56]; 2], 3),
         square(padded.with_groups(128), "32x128x56x56 k3 p1 g128", [[128, 56]; 2], 3),
         square(padded, "32x64x56x56 k3 p1", [[64, 56]; 2], 3),
         square(padded, "32x256x28x28 k3 p1", [[256, 28]; 2], 3),
         square(padded, "32x512x7x7 k3 p1", [[512, 7]; 2], 3),
         square(padded.with_stride([2, 2]), "32x128x56x56 k3 p1 s2", [[128, 56], [128, 28]], 3),
         square(plain, "32x256x56x56 k1", [[256, 56]; 2], 1),
+        square(plain.with_bias(true), "32x256x56x56 k1", [[256, 56]; 2], 1),
         square(strided, "32x3x224x224 k7 p3 s2", [[3, 224], [64, 112]], 7),
         Work {
             op: Op::ConvTranspose2d(ConvTranspose2d::default().with_stride([2, 2])),
@@ -98,7 +100,10 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
     let Work { op, name, src, kernel, dst } = work;
     let [xl, kl, dl] = [src, kernel, dst].map(|dims| Layout::contiguous(dims.as_slice()));
     let (x, k) = (rows.bench.random(xl.elem_count(), dtype)?, rows.bench.random(kl.elem_count(), dtype)?);
-    let mut out = rows.bench.output(dl.elem_count(), dtype)?;
+    let (channels_out, mut out) = (dst[1], rows.bench.output(dl.elem_count(), dtype)?);
+    let (b, bl) = (rows.bench.random(channels_out, dtype)?, Layout::contiguous(channels_out));
+    let inputs = [Src::Storage(&x, &xl), Src::Storage(&k, &kl), Src::Storage(&b, &bl)];
+    let inputs = &inputs[..op.inputs()];
     // A transposed convolution multiplies each weight with each input, a plain one with each
     // output.
     let transposed = matches!(op, Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_));
@@ -108,9 +113,7 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
     let block = Matmul::block_digits(dtype).map(|_| ("_block", Numerics::Block));
     for (suffix, numerics) in [("_vendor", Numerics::Vendor), ("", Numerics::Portable)].into_iter().chain(block) {
         let op = op.clone().with_numerics(Some(numerics));
-        let us = rows
-            .bench
-            .time(|| GpuStorage::apply_into(&op, &[Src::Storage(&x, &xl), Src::Storage(&k, &kl)], &mut out, &dl))?;
+        let us = rows.bench.time(|| GpuStorage::apply_into(&op, inputs, &mut out, &dl))?;
         let row = Row::new(format!("{}{suffix}", op.name()), dtype, *name, us).with_floor(vendor);
         rows.push(Row { flops: Some(flops), ..row });
         vendor = vendor.or(Some(us));

@@ -1,6 +1,6 @@
 //! The way back through pools.
 
-use super::{Channels, Windows, gcd, over_three, windows_of};
+use super::{Channels, Windows, over_three, windows_of};
 use crate::args;
 use crate::key::{Family, Key};
 use crate::launch::element_walk::{dims, parts};

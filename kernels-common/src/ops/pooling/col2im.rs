@@ -1,9 +1,9 @@
 //! Elements of windows, added to their places in an image.
 
-use super::{Channels, Windows, gcd, key, over_three};
+use super::{Channels, Windows, key, over_three};
 use crate::args;
 use crate::launch::element_walk::{dims, parts};
-use crate::launch::index::Divisor;
+use crate::launch::index::{Divisor, gcd};
 use crate::manifest::instances::pooling::ANY;
 use crate::ops::channels::groups;
 use crate::ops::stored;

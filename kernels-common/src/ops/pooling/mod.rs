@@ -221,10 +221,6 @@ fn over_three(values: &[usize], one: usize) -> [usize; 3] {
     all
 }
 
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,
     srcs: &[Src<'_, GpuStorage<R>>],

@@ -40,18 +40,20 @@ pub(super) fn is_simulated() -> bool {
 
 /// One for each way through the kernels: packed pixels, gathered where a card has warpgroups and
 /// spread elsewhere; few input channels, with several taps per segment; strides and dilations;
-/// groups of several segments; phases, also one without taps; one and three dimensions; and more
-/// tiles than a card takes at once.
+/// groups of several segments; one tap, which makes it a matrix product; phases, also one without
+/// taps; one and three dimensions; and more tiles than a card takes at once.
 fn works() -> Vec<Work> {
     let plain = Conv2d::default();
     let padded = plain.with_padding([1, 1]);
     let doubled = ConvTranspose2d::default().with_stride([2, 2]);
     let volume = Conv3d::default().with_padding([1, 0, 1]);
     let doubled_volume = ConvTranspose3d::default().with_stride([1, 2, 2]);
+    let halves = Op::Conv2d(plain.with_groups(2).with_bias(true));
     if is_simulated() {
         return vec![
             Work::biased(Op::Conv2d(padded.with_bias(true)), &[2, 34, 3, 4], &[17, 34, 2, 2], 17),
             Work::new(Op::Conv2d(plain.with_padding([3, 2])), &[1, 5, 5, 6], &[16, 5, 7, 4]),
+            Work::biased(halves, &[1, 40, 4, 5], &[34, 20, 1, 1], 34),
             Work::new(Op::ConvTranspose2d(doubled), &[1, 36, 3, 4], &[36, 17, 2, 2]),
             Work::new(Op::Conv3d(volume), &[1, 34, 2, 2, 3], &[17, 34, 2, 1, 2]),
         ];
@@ -62,6 +64,7 @@ fn works() -> Vec<Work> {
         Work::new(Op::Conv2d(plain.with_padding([3, 2])), &[2, 5, 19, 18], &[20, 5, 7, 5]),
         Work::new(Op::Conv2d(padded.with_stride([2, 3]).with_dilation([2, 1])), &[3, 33, 30, 31], &[17, 33, 3, 2]),
         Work::biased(Op::Conv2d(padded.with_groups(2).with_bias(true)), &[1, 260, 9, 21], &[40, 130, 2, 3], 40),
+        Work::biased(halves, &[2, 80, 17, 16], &[70, 40, 1, 1], 70),
         Work::new(Op::ConvTranspose2d(doubled.with_output_padding([1, 0])), &[2, 36, 11, 13], &[36, 30, 3, 3]),
         Work::biased(Op::ConvTranspose2d(doubled.with_bias(true)), &[2, 36, 11, 13], &[36, 30, 1, 3], 30),
         Work::new(Op::Conv1d(Conv1d::default().with_padding([2])), &[3, 130, 200], &[66, 130, 4]),
@@ -152,4 +155,22 @@ fn steps_may_be_far_from_those_of_other_pixels() {
         let images = |i: usize| if i / 8192 % 2 == 1 { number(i) * scale } else { number(i) };
         check(&device, &[DType::BF16], images, |i| number(i + 1_000_003));
     }
+}
+
+#[test]
+fn groups_that_share_their_weights_have_biases_of_their_own() {
+    let Some(device) = device() else { return };
+    let op = Op::Conv2d(Conv2d::default().with_groups(2).with_bias(true).with_numerics(Numerics::Block));
+    // One row of weights for all channels.
+    let layouts = [
+        Layout::contiguous((1, 40, 4, 5)),
+        Layout::new((34, 20, 1, 1), [0, 1, 1, 1].as_slice(), 0).unwrap(),
+        Layout::contiguous(34),
+    ];
+    let inputs = [(800, 0), (20, 1_000_003), (34, 2_000_003)];
+    let inputs = inputs.map(|(count, from)| elements(&[count], DType::BF16, |i| number(i + from)));
+    let want = CpuStorage::apply(&op, &inputs.iter().zip(&layouts).collect::<Vec<_>>()).unwrap();
+    let inputs = inputs.map(|s| device.storage_from_cpu_storage(&s).unwrap());
+    let got = BackendStorage::apply(&op, &inputs.iter().zip(&layouts).collect::<Vec<_>>()).unwrap();
+    assert_same_bits(&bits(&got), &bits(&want), "weights of all channels are one row");
 }

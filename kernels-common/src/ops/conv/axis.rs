@@ -173,7 +173,7 @@ impl Window {
 
 impl Part {
     /// Whether the only position is 0, so that the input and the kernel have one plane.
-    fn is_one_plane(&self) -> bool {
+    pub fn is_one_plane(&self) -> bool {
         let a = &self.axis;
         (a.size, a.outputs, a.taps, a.position, self.first_input) == (1, 1, 1, 0, 0)
     }

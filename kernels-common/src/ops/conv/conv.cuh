@@ -113,9 +113,12 @@ struct ConvPhase {
     ConvLine d, h, w;
 };
 
+// Without PLANES, the input and the kernel have one plane, and what is along d is constant.
+template <bool PLANES = true>
 ISOBIT_FN ConvPhase conv_phase(const Conv &p, const u32 (&phase)[3]) {
     const bool transposed = p.transposed != 0;
-    return {conv_line(p.axis[0], transposed, phase[0]), conv_line(p.axis[1], transposed, phase[1]),
+    const ConvLine one{0, 1, 1, 0, 1, 1, 0, 1};
+    return {PLANES ? conv_line(p.axis[0], transposed, phase[0]) : one, conv_line(p.axis[1], transposed, phase[1]),
             conv_line(p.axis[2], transposed, phase[2])};
 }
 
@@ -151,13 +154,18 @@ struct ConvOutput {
 // The number of an output along a dimension.
 ISOBIT_FN u32 conv_at(const ConvLine &line, u32 i) { return line.output + i * line.output_step; }
 
+template <bool PLANES = true>
 ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvPhase &phase, u32 i) {
     ConvOutput at;
     at.inside = i < p.outputs;
     at.w = i;
     at.h = take(at.w, p.axis[2].per_phase);
-    at.d = take(at.h, p.axis[1].per_phase);
-    at.image = take(at.d, p.axis[0].per_phase);
+    at.image = take(at.h, p.axis[1].per_phase);
+    at.d = 0;
+    if (PLANES) {
+        at.d = at.image;
+        at.image = take(at.d, p.axis[0].per_phase);
+    }
     at.inside = at.inside && conv_at(phase.d, at.d) < p.axis[0].outputs &&
                 conv_at(phase.h, at.h) < p.axis[1].outputs && conv_at(phase.w, at.w) < p.axis[2].outputs;
     return at;
@@ -200,10 +208,9 @@ ISOBIT_FN u32 conv_row(const Conv &p, const ConvPlace &at) { return ((u32)at.d <
 // gives a position inside, and no sum of a position and another one equals it.
 ISOBIT_CONST i32 CONV_OUTSIDE = -0x7fffffff - 1;
 
-// Whether a place is in the input, and not in its padding.
-ISOBIT_FN bool conv_inside(const Conv &p, u32 row, u32 w) {
-    return ((row | (row + p.row_room)) & p.row_guards) == 0 && w < p.axis[2].size;
-}
+// Whether a row, and a place, is in the input, and not in its padding.
+ISOBIT_FN bool conv_row_inside(const Conv &p, u32 row) { return ((row | (row + p.row_room)) & p.row_guards) == 0; }
+ISOBIT_FN bool conv_inside(const Conv &p, u32 row, u32 w) { return conv_row_inside(p, row) && w < p.axis[2].size; }
 
 // How far a factor of a product is from an output's first position in the input, in elements and in
 // positions.

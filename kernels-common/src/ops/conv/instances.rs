@@ -6,7 +6,7 @@ use isobit_hal::{DType, Matmul};
 
 /// Tiles of 128 outputs by 64 channels.
 pub const TILE: u8 = 0;
-/// One channel of four outputs per thread.
+/// One channel of four outputs per thread, where input and kernel have one plane.
 pub const THIN: u8 = 1;
 /// Four channels of two outputs per thread.
 pub const THIN_4: u8 = 2;
@@ -28,6 +28,9 @@ pub const FOLD: u8 = 9;
 pub const CHAINS: u8 = 10;
 /// A block convolution on Hopper's warpgroups, from packed pixels. Empty for other targets.
 pub const WARPGROUP: u8 = 11;
+/// [`THIN`] and [`THIN_4`] for any planes.
+pub const THIN_PLANES: u8 = 12;
+pub const THIN_4_PLANES: u8 = 13;
 
 /// The dtypes that convolutions support.
 pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -44,8 +47,15 @@ pub fn add(modules: &mut Vec<Module>) {
         tile.kernel(key(TILE_UNIT), format!("conv_{dtype}_tile_unit"), "ISOBIT_CONV_TILE_UNIT", &[ty]);
         modules.push(tile);
         let mut thin = Module::new(format!("conv_thin_{dtype}"), "ops/conv/depthwise.cu");
-        thin.kernel(key(THIN), format!("conv_{dtype}_thin"), "ISOBIT_CONV_THIN", &[ty, "1", "4", "8"]);
-        thin.kernel(key(THIN_4), format!("conv_{dtype}_thin_4"), "ISOBIT_CONV_THIN", &[ty, "4", "2", strips_4]);
+        for (variants, suffix, planes) in
+            [([THIN, THIN_4], "", "false"), ([THIN_PLANES, THIN_4_PLANES], "_planes", "true")]
+        {
+            let [one, four] = [["1", "4", "8"], ["4", "2", strips_4]];
+            for (variant, name, [r, p, blocks]) in [(variants[0], "thin", one), (variants[1], "thin_4", four)] {
+                let symbol = format!("conv_{dtype}_{name}{suffix}");
+                thin.kernel(key(variant), symbol, "ISOBIT_CONV_THIN", &[ty, r, p, blocks, planes]);
+            }
+        }
         thin.kernel(key(SEGMENTS), format!("conv_{dtype}_segments"), "ISOBIT_CONV_SEGMENTS", &[ty]);
         modules.push(thin);
         if Matmul::block_digits(dtype).is_some() {

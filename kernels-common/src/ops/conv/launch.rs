@@ -7,7 +7,7 @@ use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::index::Divisor;
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE, TILE_UNIT, UNIT};
+use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, THIN_4_PLANES, THIN_PLANES, TILE, TILE_UNIT, UNIT};
 use crate::ops::matmul::unit;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -110,6 +110,8 @@ const TILES_ON_UNITS: Shape = Shape { variant: TILE_UNIT, ..TILES };
 const UNITS: Shape = Shape { shared: (2 * (64 * 20 + 16 * 68) + 64 * 64) * 8, ..Shape::new(UNIT, 64, 64, 128) };
 const STRIPS: Shape = Shape::new(THIN, 1, 512, 128);
 const STRIPS_4: Shape = Shape::new(THIN_4, 4, 256, 128);
+const STRIPS_OF_PLANES: Shape = Shape { variant: THIN_PLANES, ..STRIPS };
+const STRIPS_4_OF_PLANES: Shape = Shape { variant: THIN_4_PLANES, ..STRIPS_4 };
 const SUMS: Shape = Shape::new(SEGMENTS, 1, 128, 128);
 
 /// Ranges of groups, images, and outputs along d, h and w.
@@ -229,8 +231,17 @@ impl<R: GpuRuntime> Problem<'_, R> {
         match self.channels_out {
             _ if are_many && near(&far) => Some(self.tiles()),
             _ if are_many && near(&far[1..]) => None,
-            1 => Some(STRIPS),
-            _ => Some(STRIPS_4),
+            _ => Some(self.strips(parts)),
+        }
+    }
+
+    /// Chooses among the kernels of strips.
+    fn strips(&self, parts: &Parts) -> Shape {
+        match (self.channels_out, parts.along[0].is_one_plane()) {
+            (1, true) => STRIPS,
+            (1, false) => STRIPS_OF_PLANES,
+            (_, true) => STRIPS_4,
+            (_, false) => STRIPS_4_OF_PLANES,
         }
     }
 
@@ -251,7 +262,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     unsafe fn launch(&self, ranges: &Ranges, parts: &Parts) -> Result<()> {
         let [groups, images] = [0, 1].map(|d| ranges[d].len());
         let (outputs, units) = (parts.product(images, |p| p.per_phase), parts.product(groups, |p| p.phases));
-        let shape = self.shape(images, parts).unwrap_or(STRIPS_4);
+        let shape = self.shape(images, parts).unwrap_or_else(|| self.strips(parts));
         let tensors = self.tensors(ranges, parts);
         let ([src, kernel, dst], bias) = (tensors, self.bias_of(ranges));
 

@@ -9,7 +9,8 @@ use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
 use crate::manifest::instances::conv::{
-    CHAINS, FOLD, PACK, SEGMENTS, SPREAD, THIN, THIN_4, TILE, TILE_UNIT, UNFOLD_KERNEL, UNIT, WARPGROUP,
+    CHAINS, FOLD, PACK, SEGMENTS, SPREAD, THIN, THIN_4, THIN_4_PLANES, THIN_PLANES, TILE, TILE_UNIT, UNFOLD_KERNEL,
+    UNIT, WARPGROUP,
 };
 use crate::ops::stored;
 use crate::runtime::{Conv, DevicePtr, GpuRuntime, Strided, Vendor};
@@ -24,7 +25,10 @@ const ADD: Op = Op::Binary(BinaryOp::Add);
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let blocks: &[u8] = &[PACK, SPREAD, UNFOLD_KERNEL, FOLD, CHAINS, WARPGROUP];
     let units = if dtypes[0] == DType::F64 { &[UNIT] } else { blocks };
-    let own = [TILE, TILE_UNIT, THIN, THIN_4, SEGMENTS].iter().chain(units).map(|&variant| key(dtypes[0], variant));
+    let own = [TILE, TILE_UNIT, THIN, THIN_4, THIN_PLANES, THIN_4_PLANES, SEGMENTS]
+        .iter()
+        .chain(units)
+        .map(|&variant| key(dtypes[0], variant));
     let bias = if dtypes.len() > 3 { binary::keys(&ADD, dtypes) } else { Vec::new() };
     own.chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).chain(bias).collect()
 }
@@ -80,9 +84,14 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             None => bias.ptr().at(bias.dtype(), layout.start_offset()),
         });
         let digits = Op::conv_block_digits(dst.dtype(), of_group(&problem).1).filter(|_| numerics == Numerics::Block);
-        // The matrix product's kernels for one tap have no bias.
-        match (product(device, &problem).filter(|_| bias.is_none()), digits) {
-            (Some(product), Some(digits)) => product.block(digits, [None; 2]),
+        // Of the matrix product's kernels, those of block products have a bias, for each matrix of
+        // weights: groups that share theirs have more.
+        let own_weights = problem.groups == 1 || kernel_layout.stride()[0] != 0;
+        let takes_bias =
+            |product: &matmul::Problem<'_, R>| digits.is_some_and(|digits| own_weights && product.takes_bias(digits));
+        let product = product(device, &problem).filter(|product| bias.is_none() || takes_bias(product));
+        match (product, digits) {
+            (Some(product), Some(digits)) => product.block(digits, [None; 2], bias.unwrap_or(DevicePtr(0))),
             (Some(product), None) => product.portable(),
             (None, Some(digits)) => portable(device, &problem, bias).block(digits),
             (None, None) => portable(device, &problem, bias).portable(),

@@ -146,14 +146,14 @@ ISOBIT_FN T seen_at(const ConvUnfolded &p, const Seen<T> &seen, const ConvOffset
 struct SeenPixels {
     PackedMatrix matrix;
     ConvStart start;
-    i64 first;
+    u32 first;
     ISOBIT_FN SeenPixels of(u8 *pixels, const ConvUnfolded &p, u32 group, const ConvStart &start) {
         u8 *at = pixels + start.output.image * p.pixel_image + group * p.pixel_group;
-        return {packed_matrix(at, p.pixels, p.pixel_segments), start, (i64)p.pixel_first + pixel_at(p, start.at)};
+        return {packed_matrix(at, p.pixels, p.pixel_segments), start, (u32)p.pixel_first + pixel_at(p, start.at)};
     }
-    // The number of a pixel, from that of the position 0.
-    ISOBIT_FN i64 pixel_at(const ConvUnfolded &p, const ConvPlace &at) {
-        return (i64)at.d * p.pixel_plane + (i64)at.h * p.pixel_row + at.w;
+    // The number of a pixel, from that of the position 0; modulo 2^32, below which all pixels are.
+    ISOBIT_FN u32 pixel_at(const ConvUnfolded &p, const ConvPlace &at) {
+        return (u32)at.d * p.pixel_plane + (u32)at.h * p.pixel_row + (u32)at.w;
     }
 };
 // Which of them a segment has, all of it or nothing.
@@ -181,7 +181,7 @@ ISOBIT_FN void step_segment(TapSegment &at, const ConvUnfolded &p, const ConvPha
 ISOBIT_FN SegmentPixel segment_pixel(const ConvUnfolded &p, const ConvPhase &phase, const SeenPixels &seen,
                                      const TapSegment &at) {
     const ConvPlace reach = conv_reach(phase, at.tap);
-    const u32 pixel = (u32)(seen.first + SeenPixels::pixel_at(p, reach));
+    const u32 pixel = seen.first + SeenPixels::pixel_at(p, reach);
     return {part_of(seen.matrix, pixel / CHUNK_LINES, at.of_tap), pixel % CHUNK_LINES,
             start_sees(p, seen.start, conv_row(p.conv, reach), (u32)reach.w)};
 }

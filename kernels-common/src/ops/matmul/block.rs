@@ -214,18 +214,19 @@ struct Packed<R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Problem<'_, R> {
-    /// Computes the block product of operands, which may be packed already.
+    /// Computes the block product of operands, which may be packed already. `bias` has an element
+    /// for each row of each left matrix, which is added to the row's results before they are
+    /// rounded; null is none, as it must be unless the product [takes one](Self::takes_bias).
     ///
     /// # Safety
-    /// Same as [`vendor`](Self::vendor).
-    pub(in crate::ops) unsafe fn block(self, digits: usize, packed: [Option<Form>; 2]) -> Result<()> {
+    /// Same as [`vendor`](Self::vendor), also for the bias.
+    pub(in crate::ops) unsafe fn block(self, digits: usize, packed: [Option<Form>; 2], bias: DevicePtr) -> Result<()> {
         if !sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n)) {
             // SAFETY: the caller promises what is required.
             return unsafe { self.thin(packed) };
         }
         let tile = self.tile(digits);
-        let scratch = |packed: Option<Form>, lines| packed.map_or_else(|| packed_bytes(digits, lines, self.k), |_| 0);
-        let each = scratch(packed[0], self.m).saturating_add(scratch(packed[1], self.n)).max(1);
+        let each = self.scratch(digits, packed);
         let all = each.saturating_mul(count(&self.batch));
         let most = sizes::MATMUL_SCRATCH.limit(all) / each;
         // Of the product, and of packing either operand.
@@ -235,15 +236,31 @@ impl<R: GpuRuntime> Problem<'_, R> {
             // requires.
             unsafe {
                 let packed = [packed[0].map(|p| p.after(a)), packed[1].map(|p| p.after(b))];
-                part.launch_block(digits, tile, packed, self.k, DevicePtr(0))
+                part.launch_block(digits, tile, packed, self.k, bias)
             }
         })
     }
 
+    /// Returns the bytes that each matrix of a batch packs.
+    fn scratch(&self, digits: usize, packed: [Option<Form>; 2]) -> usize {
+        let of = |packed: Option<Form>, lines| packed.map_or_else(|| packed_bytes(digits, lines, self.k), |_| 0);
+        of(packed[0], self.m).saturating_add(of(packed[1], self.n)).max(1)
+    }
+
+    /// Whether a block product of operands that are not packed may have a bias: if one launch of
+    /// tiles computes it.
+    pub(in crate::ops) fn takes_bias(&self, digits: usize) -> bool {
+        let each = self.tile(digits).blocks(self.m, self.n).max(pack_blocks(self.m.max(self.n), self.k));
+        let all = |each: usize| each.saturating_mul(count(&self.batch));
+        sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n))
+            && !sizes::MATMUL_SIDE.is_exceeded(self.m.max(self.n))
+            && !sizes::MATMUL_BLOCKS.is_exceeded(all(each))
+            && !sizes::MATMUL_SCRATCH.is_exceeded(all(self.scratch(digits, [None; 2])))
+    }
+
     /// Computes the block product of packed matrices by one launch, without those results that are
     /// chains: the elements of the operands are not read. The steps of both operands along the
-    /// batch are in matrices of their forms. `bias` has an element for each row of each left
-    /// matrix, which is added to the row's results before they are rounded; null is none.
+    /// batch are in matrices of their forms. `bias` is that of [`block`](Self::block).
     ///
     /// # Safety
     /// Every element of the result and of the bias must be allocated, and the result must overlap
@@ -290,7 +307,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         }
     }
 
-    /// Chains have `chain` products: `k`, or none if they are not asked for, as with a bias.
+    /// Chains have `chain` products: `k`, or none if they are not asked for.
     ///
     /// # Safety
     /// Same as [`vendor`](Self::vendor).

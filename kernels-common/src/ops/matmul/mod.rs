@@ -134,7 +134,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         match Matmul::block_digits(dtype).filter(|_| numerics == Numerics::Block && op.has_blocks()) {
             Some(digits) => {
                 let packed = [block::Form::of(srcs[0], digits)?, block::Form::of(srcs[1], digits)?];
-                problem.block(digits, packed)
+                problem.block(digits, packed, DevicePtr(0))
             }
             None => problem.portable(),
         }

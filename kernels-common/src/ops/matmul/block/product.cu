@@ -238,7 +238,7 @@ ISOBIT_FN void matmul_block(const T *a, const T *b, const T *bias, T *c, u8 *a_p
     u32 *special = (u32 *)shared;
     find_special<S::PLANES, S::TILE_M, S::TILE_N, PRODUCT_BLOCK>(special, side_a, side_b, thread_x());
     barrier();
-    store_special<S::TILE_M, S::TILE_N, PRODUCT_BLOCK>(a, b, c, p, tile, special, thread_x());
+    store_special<S::TILE_M, S::TILE_N, PRODUCT_BLOCK>(a, b, bias, c, p, tile, special, thread_x());
 }
 
 // Where there are no large tiles, their kernel is never launched.

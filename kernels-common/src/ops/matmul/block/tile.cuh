@@ -143,14 +143,14 @@ ISOBIT_FN void each_special(const u32 *special, u32 m0, u32 n0, u32 m, u32 n, u3
 }
 // Stores these results, which are chains.
 template <u32 TILE_M, u32 TILE_N, u32 THREADS, typename T>
-ISOBIT_FN void store_special(const T *a, const T *b, T *c, const BlockProduct &p, const BlockTile &tile,
+ISOBIT_FN void store_special(const T *a, const T *b, const T *bias, T *c, const BlockProduct &p, const BlockTile &tile,
                              const u32 *special, u32 thread) {
     a += tile.at.at[0];
     b += tile.at.at[1];
     c += tile.at.at[2];
     const auto store = [&](u32 row, u32 col) {
         const float value = chain(a + row * p.a_row, p.a_col, b + col * p.b_col, p.b_row, p.chain);
-        c[row * p.c_row + col * p.c_col] = from_compute<T>(value);
+        c[row * p.c_row + col * p.c_col] = from_compute<T>(value + bias_of(bias, tile.at.at[3] * p.m + row));
     };
     each_special<TILE_M, TILE_N, THREADS>(special, tile.m * TILE_M, tile.n * TILE_N, p.m, p.n, thread, store);
 }

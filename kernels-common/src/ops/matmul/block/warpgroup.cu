@@ -105,7 +105,7 @@ ISOBIT_FN void matmul_warpgroup(const T *a, const T *b, const T *bias, T *c, u8 
                                                                        left_side(p, tile, a_packed, S::GROUPS_M),
                                                                        right_side(p, tile, b_packed, S::GROUPS_N), thread);
         part_barrier<PRODUCT_THREADS>(BARRIER_BOTH);
-        store_special<S::TILE_M, S::TILE_N, PRODUCT_THREADS>(a, b, c, p, tile, special, thread);
+        store_special<S::TILE_M, S::TILE_N, PRODUCT_THREADS>(a, b, bias, c, p, tile, special, thread);
         part_barrier<PRODUCT_THREADS>(BARRIER_BOTH);
     });
 }

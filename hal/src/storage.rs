@@ -1715,7 +1715,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, -1.0])?;
     /// let bias = CpuDevice.storage_from_slice(&[0.5f32, 10.0])?;
     /// // Two output channels with kernels of one tap.
-    /// let (layout, weights) = (Layout::contiguous((1, 1, 2, 2)), Layout::contiguous((2, 1, 1, 1)));
+    /// let layout = Layout::contiguous((1, 1, 2, 2));
+    /// let weights = Layout::contiguous((2, 1, 1, 1));
     /// let (op, channels) = (Conv2d::default(), Layout::contiguous(2));
     /// let y = image.conv2d_bias(&layout, &kernel, &weights, &bias, &channels, op)?;
     /// assert_eq!(y.to_vec::<f32>()?, [1.5, 2.5, 3.5, 4.5, 9.0, 8.0, 7.0, 6.0]);
@@ -1790,8 +1791,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose1d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
-    /// Computes [`conv_transpose1d`](Self::conv_transpose1d) with a bias `[c_out]`, which is added to the
-    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    /// Computes [`conv_transpose1d`](Self::conv_transpose1d) with a bias `[c_out]`, which is added
+    /// to the sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
     ///
     /// # Errors
     /// As [`conv1d`](Self::conv1d).
@@ -1823,8 +1824,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose2d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
-    /// Computes [`conv_transpose2d`](Self::conv_transpose2d) with a bias `[c_out]`, which is added to the
-    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    /// Computes [`conv_transpose2d`](Self::conv_transpose2d) with a bias `[c_out]`, which is added
+    /// to the sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
     ///
     /// # Errors
     /// As [`conv1d`](Self::conv1d).
@@ -1856,8 +1857,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose3d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
-    /// Computes [`conv_transpose3d`](Self::conv_transpose3d) with a bias `[c_out]`, which is added to the
-    /// sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
+    /// Computes [`conv_transpose3d`](Self::conv_transpose3d) with a bias `[c_out]`, which is added
+    /// to the sums before they are rounded. Dtypes and class are those of [`conv1d`](Self::conv1d).
     ///
     /// # Errors
     /// As [`conv1d`](Self::conv1d).

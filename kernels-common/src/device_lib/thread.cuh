@@ -22,14 +22,6 @@
 
 namespace isobit {
 
-// Whether what the threads of a block have in common has registers of its own, of which there are
-// enough.
-#if defined(__AMDGCN__)
-ISOBIT_CONST bool HAS_SCALAR_REGISTERS = true;
-#else
-ISOBIT_CONST bool HAS_SCALAR_REGISTERS = false;
-#endif
-
 #if defined(__AMDGCN__)
 // The implicit kernel arguments of code object version 5: block counts and sizes. The builtin for
 // the grid size would do a division.

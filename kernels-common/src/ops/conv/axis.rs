@@ -40,6 +40,18 @@ const _: () = assert!(size_of::<Axis>() == 56);
 const _: () = assert!(offset_of!(Axis, position) == 12 && offset_of!(Axis, stride) == 16);
 const _: () = assert!(offset_of!(Axis, per_phase) == 32);
 
+impl Axis {
+    /// How far in the input the taps of a phase are apart, as in `conv_line` of conv.cuh.
+    pub fn per_tap(&self, transposed: bool) -> i32 {
+        if transposed { -((self.dilation / self.common) as i32) } else { self.dilation as i32 }
+    }
+
+    /// How far in the kernel they are apart.
+    pub fn tap_step(&self, transposed: bool) -> i32 {
+        if transposed { (self.stride / self.common) as i32 } else { 1 }
+    }
+}
+
 /// A part of the outputs along a dimension.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {

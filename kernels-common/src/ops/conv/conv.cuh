@@ -44,6 +44,8 @@ struct Conv {
     // Blocks along channels and along outputs. `segments` is the number of segments of k that this
     // launch computes separately, 1 if it computes complete results.
     Divisor channel_tiles, output_tiles, segments;
+    // Runs of neighbouring outputs in a row along w; see conv_thin().
+    Divisor runs;
     // Nonzero if four weights along k, or four results along w, can be moved at once.
     u32 kernel_vectors, dst_vectors;
     // Nonzero if neighbours along k are closer in the weights than neighbouring channels.
@@ -53,12 +55,14 @@ struct Conv {
     u64 src_image, src_group, src_channel, src_space[3];
     u64 kernel_group, kernel_out, kernel_in, kernel_space[3];
     u64 dst_image, dst_group, dst_channel, dst_space[3];
+    // How the offset of a factor changes from a tap of a phase to the next one along d, h and w.
+    u64 src_tap[3], kernel_tap[3];
 };
 
 // Must match ops/conv/launch.rs.
-static_assert(sizeof(Conv) == 392);
+static_assert(sizeof(Conv) == 448);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, transposed) == 168 && ISOBIT_OFFSET(Conv, channel_tiles) == 184);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 220 && ISOBIT_OFFSET(Conv, src_image) == 248);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 232 && ISOBIT_OFFSET(Conv, src_image) == 256);
 
 // The work of a block. `unit` counts groups and phases.
 struct ConvBlock {
@@ -154,12 +158,13 @@ struct ConvOutput {
 // The number of an output along a dimension.
 ISOBIT_FN u32 conv_at(const ConvLine &line, u32 i) { return line.output + i * line.output_step; }
 
+// Output `i`, which is number `w` of row `row`.
 template <bool PLANES = true>
-ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvPhase &phase, u32 i) {
+ISOBIT_FN ConvOutput conv_output_of_row(const Conv &p, const ConvPhase &phase, u32 i, u32 row, u32 w) {
     ConvOutput at;
     at.inside = i < p.outputs;
-    at.w = i;
-    at.h = take(at.w, p.axis[2].per_phase);
+    at.w = w;
+    at.h = row;
     at.image = take(at.h, p.axis[1].per_phase);
     at.d = 0;
     if (PLANES) {
@@ -169,6 +174,12 @@ ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvPhase &phase, u32 i) {
     at.inside = at.inside && conv_at(phase.d, at.d) < p.axis[0].outputs &&
                 conv_at(phase.h, at.h) < p.axis[1].outputs && conv_at(phase.w, at.w) < p.axis[2].outputs;
     return at;
+}
+
+ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvPhase &phase, u32 i) {
+    u32 w = i;
+    const u32 row = take(w, p.axis[2].per_phase);
+    return conv_output_of_row(p, phase, i, row, w);
 }
 
 // The offset of a result of the group's first channel.

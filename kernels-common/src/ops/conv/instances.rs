@@ -6,9 +6,9 @@ use isobit_hal::{DType, Matmul};
 
 /// Tiles of 128 outputs by 64 channels.
 pub const TILE: u8 = 0;
-/// One channel of four outputs per thread, where input and kernel have one plane.
+/// One channel of two runs of four outputs per thread, where input and kernel have one plane.
 pub const THIN: u8 = 1;
-/// Four channels of two outputs per thread.
+/// Four channels of a run per thread.
 pub const THIN_4: u8 = 2;
 /// The sum of segments that were computed separately.
 pub const SEGMENTS: u8 = 3;
@@ -41,19 +41,21 @@ pub fn add(modules: &mut Vec<Module>) {
         let ty = dtype.as_str();
         let key = |variant| Key::new(Family::Conv, 0, &[dtype], variant);
         let mut tile = Module::new(format!("conv_{dtype}"), "ops/conv/tile.cu");
-        // The number of blocks that share the registers of a multiprocessor.
-        let [resident, strips_4] = if dtype == DType::F64 { ["1", "4"] } else { ["2", "5"] };
+        // The numbers of blocks that share the registers of a multiprocessor: of tiles; and of strips
+        // of one channel and of four, where there is one plane and where there may be more.
+        let is_f64 = dtype == DType::F64;
+        let (resident, of_one, of_four) =
+            if is_f64 { ("1", ["5", "4"], ["4", "3"]) } else { ("2", ["8", "7"], ["5", "4"]) };
         tile.kernel(key(TILE), format!("conv_{dtype}_tile"), "ISOBIT_CONV_TILE", &[ty, resident]);
         tile.kernel(key(TILE_UNIT), format!("conv_{dtype}_tile_unit"), "ISOBIT_CONV_TILE_UNIT", &[ty]);
         modules.push(tile);
         let mut thin = Module::new(format!("conv_thin_{dtype}"), "ops/conv/depthwise.cu");
-        for (variants, suffix, planes) in
-            [([THIN, THIN_4], "", "false"), ([THIN_PLANES, THIN_4_PLANES], "_planes", "true")]
+        for (name, r, runs, variants, blocks) in
+            [("thin", "1", "2", [THIN, THIN_PLANES], of_one), ("thin_4", "4", "1", [THIN_4, THIN_4_PLANES], of_four)]
         {
-            let [one, four] = [["1", "4", "8"], ["4", "2", strips_4]];
-            for (variant, name, [r, p, blocks]) in [(variants[0], "thin", one), (variants[1], "thin_4", four)] {
+            for (planes, suffix, i) in [("false", "", 0), ("true", "_planes", 1)] {
                 let symbol = format!("conv_{dtype}_{name}{suffix}");
-                thin.kernel(key(variant), symbol, "ISOBIT_CONV_THIN", &[ty, r, p, blocks, planes]);
+                thin.kernel(key(variants[i]), symbol, "ISOBIT_CONV_THIN", &[ty, r, runs, blocks[i], planes]);
             }
         }
         thin.kernel(key(SEGMENTS), format!("conv_{dtype}_segments"), "ISOBIT_CONV_SEGMENTS", &[ty]);

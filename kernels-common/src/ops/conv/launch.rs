@@ -71,21 +71,23 @@ pub(super) struct Conv {
     channel_tiles: Divisor,
     output_tiles: Divisor,
     segments: Divisor,
+    runs: Divisor,
     kernel_vectors: u32,
     dst_vectors: u32,
     along_k: u32,
     row_shift: u32,
     row_room: u32,
     row_guards: u32,
-    unused: u32,
     src: [u64; 6],
     kernel: [u64; 6],
     dst: [u64; 6],
+    src_tap: [u64; 3],
+    kernel_tap: [u64; 3],
 }
 
-const _: () = assert!(size_of::<Conv>() == 392);
+const _: () = assert!(size_of::<Conv>() == 448);
 const _: () = assert!(offset_of!(Conv, transposed) == 168 && offset_of!(Conv, channel_tiles) == 184);
-const _: () = assert!(offset_of!(Conv, kernel_vectors) == 220 && offset_of!(Conv, src) == 248);
+const _: () = assert!(offset_of!(Conv, kernel_vectors) == 232 && offset_of!(Conv, src) == 256);
 
 /// How a kernel divides the results among blocks, and their dynamic shared memory.
 #[derive(Debug, Clone, Copy)]
@@ -94,12 +96,21 @@ pub(super) struct Shape {
     channels: usize,
     outputs: usize,
     threads: usize,
+    /// How many neighbouring outputs along w are computed together, beginning with the first one of
+    /// a row.
+    run: usize,
     shared: u32,
 }
 
 impl Shape {
     pub const fn new(variant: u8, channels: usize, outputs: usize, threads: usize) -> Self {
-        Self { variant, channels, outputs, threads, shared: 0 }
+        Self { variant, channels, outputs, threads, run: 1, shared: 0 }
+    }
+
+    /// The number of blocks along the outputs.
+    fn output_tiles(&self, outputs: usize, parts: &Parts) -> usize {
+        let row = parts.along[2].per_phase;
+        (outputs / row).saturating_mul(row.div_ceil(self.run)).div_ceil(self.outputs / self.run)
     }
 }
 
@@ -108,8 +119,9 @@ const TILES_ON_UNITS: Shape = Shape { variant: TILE_UNIT, ..TILES };
 /// Two stages of tiles of weights, with 64 rows of 20, and of the input, with 16 rows of 68; and
 /// the sums. Must match ops/conv/unit.cu.
 const UNITS: Shape = Shape { shared: (2 * (64 * 20 + 16 * 68) + 64 * 64) * 8, ..Shape::new(UNIT, 64, 64, 128) };
-const STRIPS: Shape = Shape::new(THIN, 1, 512, 128);
-const STRIPS_4: Shape = Shape::new(THIN_4, 4, 256, 128);
+/// Must match ops/conv/depthwise.cu.
+const STRIPS: Shape = Shape { run: 4, ..Shape::new(THIN, 1, 1024, 128) };
+const STRIPS_4: Shape = Shape { run: 4, ..Shape::new(THIN_4, 4, 512, 128) };
 const STRIPS_OF_PLANES: Shape = Shape { variant: THIN_PLANES, ..STRIPS };
 const STRIPS_4_OF_PLANES: Shape = Shape { variant: THIN_4_PLANES, ..STRIPS_4 };
 const SUMS: Shape = Shape::new(SEGMENTS, 1, 128, 128);
@@ -175,7 +187,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let [groups, images] = [0, 1].map(|d| ranges[d].len());
         let (outputs, units) = (parts.product(images, |p| p.per_phase), parts.product(groups, |p| p.phases));
         let Some(shape) = self.shape(images, parts) else { return Fits::WithFewerImages };
-        let blocks = self.channels_out.div_ceil(shape.channels).saturating_mul(outputs.div_ceil(shape.outputs));
+        let blocks = self.channels_out.div_ceil(shape.channels).saturating_mul(shape.output_tiles(outputs, parts));
         match sizes::CONV_OUTPUTS.is_exceeded(outputs) || sizes::CONV_BLOCKS.is_exceeded(blocks.saturating_mul(units)) {
             true => Fits::No,
             false => Fits::Yes,
@@ -266,7 +278,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let tensors = self.tensors(ranges, parts);
         let ([src, kernel, dst], bias) = (tensors, self.bias_of(ranges));
 
-        let blocks = |s: Shape| self.channels_out.div_ceil(s.channels) * outputs.div_ceil(s.outputs) * units;
+        let blocks = |s: Shape| self.channels_out.div_ceil(s.channels) * s.output_tiles(outputs, parts) * units;
         // If the results alone do not fill the GPU, each segment of k gets its own block.
         let limits = self.device.runtime().limits();
         let enough = match shape.variant {
@@ -341,6 +353,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
             let [a, b, c, d, h, w] = [first[0], first[1], first[2], t.space[0], t.space[1], t.space[2]];
             [a, b, c, d, h, w].map(|s| s as u64)
         };
+        let steps = |t: &Tensor, of: fn(&Axis, bool) -> i32| {
+            [0, 1, 2].map(|d| i64::from(of(&along[d].axis, self.transposed)).wrapping_mul(t.space[d] as i64) as u64)
+        };
         Conv {
             axis: along.map(|p| p.axis),
             transposed: u32::from(self.transposed),
@@ -348,8 +363,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
             channels_out: self.channels_out as u32,
             outputs: outputs as u32,
             channel_tiles: Divisor::new(self.channels_out.div_ceil(shape.channels)),
-            output_tiles: Divisor::new(outputs.div_ceil(shape.outputs)),
+            output_tiles: Divisor::new(shape.output_tiles(outputs, parts)),
             segments: Divisor::new(apart),
+            runs: Divisor::new(along[2].per_phase.div_ceil(shape.run)),
             kernel_vectors: u32::from(one_phase && contiguous && fits(kernel.ptr, &[kernel.group, kernel.channel])),
             dst_vectors: u32::from(
                 one_phase
@@ -363,10 +379,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
             row_shift: rows.shift,
             row_room: rows.room,
             row_guards: rows.guards,
-            unused: 0,
             src: strides([src.image, src.group, src.channel], &src),
             kernel: strides([kernel.group, kernel.channel, kernel.image], &kernel),
             dst: strides([dst.image, dst.group, dst.channel], &dst),
+            src_tap: steps(&src, Axis::per_tap),
+            kernel_tap: steps(&kernel, Axis::tap_step),
         }
     }
 }

@@ -1,8 +1,11 @@
 // Convolutions with few output channels per group, including depthwise ones. A thread computes R
-// channels of RUNS runs of RUN outputs, which are neighbours along w: what is not along w is computed
-// once for a run, and what follows from the tap alone once for all. It walks channels and taps in
-// order, without unfolding the input, for any strides. Kernels without PLANES are for one plane of
-// input and kernel, as those of one and two dimensions have.
+// channels of RUNS runs of RUN outputs, which are neighbours along w: what is not along w is
+// computed once for a run, and what follows from the tap alone once for all. It walks channels and
+// taps in order, without unfolding the input, for any strides. Kernels without PLANES are for one
+// plane of input and kernel, as those of one and two dimensions have.
+//
+// Outputs that lay apart, each with divisions and reads of its own, took 151 us instead of 55 (f32,
+// 32x128x56x56, 3 x 3 taps, H200).
 #include "ops/conv/conv.cuh"
 
 namespace isobit {
@@ -17,15 +20,15 @@ ISOBIT_CONST u32 CONV_RUN = 4;
 // they meet is read once.
 ISOBIT_CONST u32 CONV_THIN_TAPS = 3;
 
-// How the positions and the values that a tap's neighbouring outputs meet differ, and the weights of
-// neighbouring taps.
+// How the positions and the values that a tap's neighbouring outputs meet differ, and the weights
+// of neighbouring taps.
 struct ThinSteps {
     u32 w;
     u64 src, weight;
 };
 
-// Adds the products of TAPS taps that are neighbours along w. `w` and `src` are the position and the
-// value that the first output of each run meets through the first tap. If taps are several, an
+// Adds the products of TAPS taps that are neighbours along w. `w` and `src` are the position and
+// the value that the first output of each run meets through the first tap. If taps are several, an
 // output meets a tap where the output before it meets the next tap.
 template <u32 TAPS, u32 R, u32 RUNS, typename T>
 ISOBIT_FN void add_taps(const Conv &p, const u32 (&w)[RUNS], const T *const (&src)[RUNS], const T *weight,

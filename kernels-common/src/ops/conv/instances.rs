@@ -41,8 +41,8 @@ pub fn add(modules: &mut Vec<Module>) {
         let ty = dtype.as_str();
         let key = |variant| Key::new(Family::Conv, 0, &[dtype], variant);
         let mut tile = Module::new(format!("conv_{dtype}"), "ops/conv/tile.cu");
-        // The numbers of blocks that share the registers of a multiprocessor: of tiles; and of strips
-        // of one channel and of four, where there is one plane and where there may be more.
+        // The numbers of blocks that share the registers of a multiprocessor: of tiles; and of
+        // strips of one channel and of four, where there is one plane and where there may be more.
         let is_f64 = dtype == DType::F64;
         let (resident, of_one, of_four) =
             if is_f64 { ("1", ["5", "4"], ["4", "3"]) } else { ("2", ["8", "7"], ["5", "4"]) };

@@ -119,9 +119,10 @@ const TILES_ON_UNITS: Shape = Shape { variant: TILE_UNIT, ..TILES };
 /// Two stages of tiles of weights, with 64 rows of 20, and of the input, with 16 rows of 68; and
 /// the sums. Must match ops/conv/unit.cu.
 const UNITS: Shape = Shape { shared: (2 * (64 * 20 + 16 * 68) + 64 * 64) * 8, ..Shape::new(UNIT, 64, 64, 128) };
-/// Must match ops/conv/depthwise.cu.
-const STRIPS: Shape = Shape { run: 4, ..Shape::new(THIN, 1, 1024, 128) };
-const STRIPS_4: Shape = Shape { run: 4, ..Shape::new(THIN_4, 4, 512, 128) };
+/// Must match `CONV_RUN` of ops/conv/depthwise.cu.
+const RUN: usize = 4;
+const STRIPS: Shape = Shape { run: RUN, ..Shape::new(THIN, 1, 1024, 128) };
+const STRIPS_4: Shape = Shape { run: RUN, ..Shape::new(THIN_4, 4, 512, 128) };
 const STRIPS_OF_PLANES: Shape = Shape { variant: THIN_PLANES, ..STRIPS };
 const STRIPS_4_OF_PLANES: Shape = Shape { variant: THIN_4_PLANES, ..STRIPS_4 };
 const SUMS: Shape = Shape::new(SEGMENTS, 1, 128, 128);

@@ -229,9 +229,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let each = self.scratch(digits, packed);
         let all = each.saturating_mul(count(&self.batch));
         let most = sizes::MATMUL_SCRATCH.limit(all) / each;
-        // Of the product, and of packing either operand.
-        let blocks = |m: usize, n: usize| tile.blocks(m, n).max(pack_blocks(m.max(n), self.k));
-        self.in_parts(&blocks, most, &mut |part, [a, b]| {
+        self.in_parts(&|m, n| self.blocks(&tile, m, n), most, &mut |part, [a, b]| {
             // SAFETY: this is a part of the problem, for which the caller promises what `vendor`
             // requires.
             unsafe {
@@ -239,6 +237,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 part.launch_block(digits, tile, packed, self.k, bias)
             }
         })
+    }
+
+    /// Returns the blocks of a product of so many rows and columns, or of packing either operand.
+    fn blocks(&self, tile: &Tile, m: usize, n: usize) -> usize {
+        tile.blocks(m, n).max(pack_blocks(m.max(n), self.k))
     }
 
     /// Returns the bytes that each matrix of a batch packs.
@@ -250,11 +253,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// Whether a block product of operands that are not packed may have a bias: if one launch of
     /// tiles computes it.
     pub(in crate::ops) fn takes_bias(&self, digits: usize) -> bool {
-        let each = self.tile(digits).blocks(self.m, self.n).max(pack_blocks(self.m.max(self.n), self.k));
+        let blocks = self.blocks(&self.tile(digits), self.m, self.n);
         let all = |each: usize| each.saturating_mul(count(&self.batch));
         sizes::MATMUL_TILE_FROM.is_reached(self.m.min(self.n))
             && !sizes::MATMUL_SIDE.is_exceeded(self.m.max(self.n))
-            && !sizes::MATMUL_BLOCKS.is_exceeded(all(each))
+            && !sizes::MATMUL_BLOCKS.is_exceeded(all(blocks))
             && !sizes::MATMUL_SCRATCH.is_exceeded(all(self.scratch(digits, [None; 2])))
     }
 

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// Compares the -sys crates with official headers.
 #[derive(Parser)]
 struct Cli {
-    /// Folders that contain hip/, rocblas/, miopen/ and rocrand/. A header is read from the first
+    /// Folders that contain hip/, rocblas/, hipblaslt/, miopen/ and rocrand/. A header is read from the first
     /// folder that has it.
     #[arg(long, required = true)]
     include: Vec<PathBuf>,
@@ -33,7 +33,7 @@ struct Interface {
     language: headers::Language,
 }
 
-const INTERFACES: [Interface; 5] = [
+const INTERFACES: [Interface; 6] = [
     Interface {
         name: "HIP",
         header: "hip/hip_runtime_api.h",
@@ -51,6 +51,12 @@ const INTERFACES: [Interface; 5] = [
         header: "rocblas/rocblas.h",
         sources: &["rocblas-sys/src/lib.rs"],
         language: headers::Language::C,
+    },
+    Interface {
+        name: "hipBLASLt",
+        header: "hipblaslt/hipblaslt.h",
+        sources: &["hipblaslt-sys/src/lib.rs"],
+        language: headers::Language::Cpp,
     },
     Interface {
         name: "MIOpen",
@@ -79,7 +85,7 @@ fn main() -> Result<ExitCode> {
     let (mut compared, mut wrong) = (0, 0);
     for interface in &INTERFACES {
         let Some(root) = cli.include.iter().find(|root| root.join(interface.header).is_file()) else {
-            println!("{:<8} not compared: no folder contains {}", interface.name, interface.header);
+            println!("{:<9} not compared: no folder contains {}", interface.name, interface.header);
             continue;
         };
         let mut ours = Declarations { aliases: handles.clone(), ..Declarations::default() };
@@ -89,10 +95,10 @@ fn main() -> Result<ExitCode> {
         let theirs = headers::read(&cli.include, interface.header, interface.language, &ours)?;
         let report = compare::compare(&ours, &theirs);
         for mismatch in &report.mismatches {
-            println!("{:<8} MISMATCH {mismatch}", interface.name);
+            println!("{:<9} MISMATCH {mismatch}", interface.name);
         }
         println!(
-            "{:<8} {} functions, {} constants, {} layout facts agree with {}{}",
+            "{:<9} {} functions, {} constants, {} layout facts agree with {}{}",
             interface.name,
             report.functions,
             report.constants,

@@ -80,6 +80,14 @@ pub const LIBRARIES: &[Library] = &[
     },
     Library {
         vendor: Vendor::Amd,
+        file: "libhipblaslt.so",
+        prefix: "hipblasLt",
+        is_runtime: false,
+        statuses: HIPBLASLT,
+        infallible: &[],
+    },
+    Library {
+        vendor: Vendor::Amd,
         file: "librocrand.so",
         prefix: "rocrand_",
         is_runtime: false,
@@ -224,6 +232,20 @@ const ROCBLAS: &[(&str, i32)] = &[
     ("rocblas_status_arch_mismatch", 15),
 ];
 
+const HIPBLASLT: &[(&str, i32)] = &[
+    ("HIPBLAS_STATUS_NOT_INITIALIZED", 1),
+    ("HIPBLAS_STATUS_ALLOC_FAILED", 2),
+    ("HIPBLAS_STATUS_INVALID_VALUE", 3),
+    ("HIPBLAS_STATUS_MAPPING_ERROR", 4),
+    ("HIPBLAS_STATUS_EXECUTION_FAILED", 5),
+    ("HIPBLAS_STATUS_INTERNAL_ERROR", 6),
+    ("HIPBLAS_STATUS_NOT_SUPPORTED", 7),
+    ("HIPBLAS_STATUS_ARCH_MISMATCH", 8),
+    ("HIPBLAS_STATUS_HANDLE_IS_NULLPTR", 9),
+    ("HIPBLAS_STATUS_INVALID_ENUM", 10),
+    ("HIPBLAS_STATUS_UNKNOWN", 11),
+];
+
 const ROCRAND: &[(&str, i32)] = &[
     ("ROCRAND_STATUS_VERSION_MISMATCH", 100),
     ("ROCRAND_STATUS_NOT_CREATED", 101),
@@ -277,6 +299,7 @@ mod tests {
             ("curandGenerate", "libcurand.so"),
             ("cuInit", "libcuda.so"),
             ("hipMalloc", "libamdhip64.so"),
+            ("hipblasLtMatmul", "libhipblaslt.so"),
             ("hiprtcCompileProgram", "libhiprtc.so"),
             ("miopenCreate", "libMIOpen.so"),
             ("rocblas_gemm_ex", "librocblas.so"),

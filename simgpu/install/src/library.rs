@@ -21,6 +21,7 @@ pub struct Library {
 pub const ROCM: &[Library] = &[
     Library { package: "isobit-simgpu-hip", file: "libamdhip64.so", also: &[], versions: &["5", "6", "7"] },
     Library { package: "isobit-simgpu-rocblas", file: "librocblas.so", also: &[], versions: &["3", "4", "5"] },
+    Library { package: "isobit-simgpu-hipblaslt", file: "libhipblaslt.so", also: &[], versions: &["0", "1"] },
     Library { package: "isobit-simgpu-miopen", file: "libMIOpen.so", also: &[], versions: &["1"] },
     Library { package: "isobit-simgpu-rocrand", file: "librocrand.so", also: &[], versions: &["1"] },
     Library { package: "isobit-simgpu-hiprtc", file: "libhiprtc.so", also: &[], versions: &["5", "6", "7"] },

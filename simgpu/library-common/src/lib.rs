@@ -5,15 +5,18 @@
 //! memory. It first asks the simulator to check every access, because the simulator knows what is
 //! allocated and initialised.
 
+pub mod attributes;
 mod fault;
 mod guard;
 mod handles;
 pub mod report;
 mod runtime;
+mod workspace;
 
 pub use guard::guarded;
 pub use handles::Handles;
 pub use runtime::{CUDA, HIP, Runtime, Stream, Vendor};
+pub use workspace::Workspace;
 
 /// Checks whether bytes of the simulated memory may be read or written, and records a finding if
 /// not. Arguments: address, length, whether it is a write, and the name of the operation.

@@ -5,7 +5,7 @@ use crate::check::Arguments;
 use crate::kernel;
 use crate::modes::Settings;
 use crate::types::*;
-use isobit_simgpu_library_common::{Access, CUDA};
+use isobit_simgpu_library_common::{Access, CUDA, Workspace};
 use isobit_simgpu_math::gemm::{Kernel, Product, Scalar};
 use isobit_simgpu_math::number::Tf32;
 use std::ffi::c_void;
@@ -15,20 +15,6 @@ use std::ffi::c_void;
 enum Scalars {
     Host([Scalar; 2]),
     Device([usize; 2]),
-}
-
-/// Memory that a product may use for whatever it likes.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Workspace {
-    pub(crate) address: usize,
-    pub(crate) bytes: usize,
-}
-
-impl Workspace {
-    fn is_allowed(self, what: &str, access: &Access<'_>) -> bool {
-        let at = std::ptr::with_exposed_provenance(self.address);
-        self.bytes == 0 || access(at, self.bytes, true, &format!("{what}: workspace"))
-    }
 }
 
 /// Computes a matrix product when the handle's stream reaches it.

@@ -3,10 +3,10 @@
 use super::objects::of_preference;
 use super::product::Description;
 use crate::api::{VERSION, cublasCreate_v2, cublasDestroy_v2, cublasGetProperty, put, with};
-use crate::call::{Workspace, compute};
+use crate::call::compute;
 use crate::modes::Settings;
 use crate::types::*;
-use isobit_simgpu_library_common::{CUDA, Stream, injected};
+use isobit_simgpu_library_common::{CUDA, Stream, Workspace, injected};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::without_provenance;
 
@@ -171,9 +171,8 @@ pub unsafe extern "C" fn cublasLtMatmul(
     injected!(CUDA, "cublasLtMatmul");
     // SAFETY: the caller promises that it can be read unless it is null.
     let needed = if algorithm.is_null() { Some(0) } else { unsafe { algorithm.read_unaligned() }.workspace() };
-    let is_enough = |needed: &usize| workspace_size >= *needed && workspace.addr().is_multiple_of(16);
-    let Some(bytes) = needed.filter(is_enough) else { return INVALID_VALUE };
-    let workspace = Workspace { address: workspace.expose_provenance(), bytes };
+    let given = needed.and_then(|needed| Workspace::new(workspace, workspace_size, needed));
+    let Some(workspace) = given else { return INVALID_VALUE };
     with(handle, |_| {
         let done = Description::of([product, a_layout, b_layout, c_layout, d_layout]).and_then(|description| {
             let arguments = description.arguments([a, b, c, d.cast_const()], [alpha, beta])?;

@@ -1,179 +1,22 @@
-//! The objects that describe a product, its matrices and what a program prefers: attributes of a
-//! number with a size each.
+//! The objects that describe a product, its matrices and what a program prefers.
 
-use crate::api::put;
 use crate::types::*;
-use isobit_simgpu_library_common::{CUDA, Handles, guarded, injected};
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use isobit_simgpu_library_common::CUDA;
+use isobit_simgpu_library_common::attributes::{Rules, Values};
 use std::ffi::{c_int, c_void};
 
-/// An attribute: its number, its size in bytes, and its value in a new object.
-type Attribute = (c_int, usize, u64);
+const RULES: Rules = Rules {
+    success: SUCCESS,
+    invalid: INVALID_VALUE,
+    no_object: INVALID_VALUE,
+    unknown: NOT_SUPPORTED,
+    internal: INTERNAL_ERROR,
+    may_be_larger: false,
+};
 
-/// The attributes of an object by their numbers.
-#[derive(Debug, Clone)]
-pub(super) struct Values(BTreeMap<c_int, Value>);
+isobit_simgpu_library_common::attribute_objects! {
+    CUDA, RULES;
 
-#[derive(Debug, Clone, Copy)]
-struct Value {
-    bytes: usize,
-    bits: u64,
-}
-
-/// The objects of one kind.
-type Objects = Handles<Mutex<Values>>;
-
-impl Values {
-    fn new(attributes: &[Attribute]) -> Self {
-        Self(attributes.iter().map(|&(number, bytes, bits)| (number, Value { bytes, bits })).collect())
-    }
-
-    fn with(mut self, given: &[(c_int, u64)]) -> Self {
-        for (number, bits) in given {
-            if let Some(value) = self.0.get_mut(number) {
-                value.bits = *bits;
-            }
-        }
-        self
-    }
-
-    /// Returns an attribute that the object has.
-    pub(super) fn bits(&self, number: c_int) -> u64 {
-        self.0.get(&number).map_or(0, |value| value.bits)
-    }
-
-    /// Returns an attribute that is an enumeration.
-    pub(super) fn code(&self, number: c_int) -> c_int {
-        self.bits(number) as c_int
-    }
-
-    /// Returns an attribute that is a count of 64 bits, or of 32 in the low ones.
-    pub(super) fn count(&self, number: c_int) -> i64 {
-        match self.0.get(&number) {
-            Some(Value { bytes: 4, bits }) => i64::from(*bits as i32),
-            Some(Value { bits, .. }) => *bits as i64,
-            None => 0,
-        }
-    }
-}
-
-/// # Safety
-/// `from` is null or has as many bytes as `size` says.
-unsafe fn set(objects: &Objects, object: *mut c_void, number: c_int, from: *const c_void, size: usize) -> Status {
-    let Some(object) = objects.get(object) else { return INVALID_VALUE };
-    let mut values = object.lock();
-    let Some(value) = values.0.get_mut(&number) else { return NOT_SUPPORTED };
-    if from.is_null() || size != value.bytes {
-        return INVALID_VALUE;
-    }
-    let mut bytes = [0; 8];
-    // SAFETY: `from` has `size` bytes, which are at most eight.
-    unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(from.cast(), size) };
-    value.bits = u64::from_le_bytes(bytes);
-    SUCCESS
-}
-
-/// # Safety
-/// `to` is null or has as many bytes as `size` says; `written` is null or can be written.
-unsafe fn get(
-    objects: &Objects,
-    object: *mut c_void,
-    number: c_int,
-    to: *mut c_void,
-    size: usize,
-    written: *mut usize,
-) -> Status {
-    let Some(object) = objects.get(object) else { return INVALID_VALUE };
-    let Some(&value) = object.lock().0.get(&number) else { return NOT_SUPPORTED };
-    // A size of zero asks how large the attribute is.
-    if size == 0 {
-        // SAFETY: the caller promises it.
-        return unsafe { put(written, value.bytes) };
-    }
-    if to.is_null() || size != value.bytes {
-        return INVALID_VALUE;
-    }
-    // SAFETY: `to` has `size` bytes, which are at most eight.
-    unsafe { to.cast::<u8>().copy_from_nonoverlapping(value.bits.to_le_bytes().as_ptr(), size) };
-    if !written.is_null() {
-        // SAFETY: the caller promises that it can be written.
-        unsafe { written.write(size) };
-    }
-    SUCCESS
-}
-
-/// # Safety
-/// `object` is null or can be written.
-unsafe fn create(objects: &Objects, object: *mut *mut c_void, values: Values) -> Status {
-    if object.is_null() {
-        return INVALID_VALUE;
-    }
-    // SAFETY: the caller promises it.
-    unsafe { put(object, objects.insert(Mutex::new(values))) }
-}
-
-macro_rules! kinds {
-    ($(
-        $objects:ident, $what:literal, $attributes:ident: [$($attribute:expr),* $(,)?];
-        $create:ident($($argument:ident: $ty:ty => $number:expr),*), $destroy:ident, $set:ident, $get:ident;
-    )*) => {$(
-        static $objects: Objects = Handles::new();
-
-        const $attributes: &[Attribute] = &[$($attribute),*];
-
-        #[doc = concat!("Creates ", $what, ".")]
-        ///
-        /// # Safety
-        /// `object` is null or can be written.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $create(object: *mut *mut c_void $(, $argument: $ty)*) -> Status {
-            injected!(CUDA, stringify!($create));
-            guarded(INTERNAL_ERROR, || {
-                let values = Values::new($attributes).with(&[$(($number, $argument as u64)),*]);
-                // SAFETY: the caller promises that `object` is null or can be written.
-                unsafe { create(&$objects, object, values) }
-            })
-        }
-
-        #[doc = concat!("Destroys ", $what, ".")]
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $destroy(object: *mut c_void) -> Status {
-            injected!(CUDA, stringify!($destroy));
-            guarded(INTERNAL_ERROR, || $objects.remove(object).map_or(INVALID_VALUE, |_| SUCCESS))
-        }
-
-        #[doc = concat!("Sets an attribute of ", $what, ".")]
-        ///
-        /// # Safety
-        /// `from` is null or has as many bytes as `size` says.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $set(object: *mut c_void, number: c_int, from: *const c_void, size: usize) -> Status {
-            injected!(CUDA, stringify!($set));
-            // SAFETY: the caller promises the same.
-            guarded(INTERNAL_ERROR, || unsafe { set(&$objects, object, number, from, size) })
-        }
-
-        #[doc = concat!("Reads an attribute of ", $what, ".")]
-        ///
-        /// # Safety
-        /// `to` is null or has as many bytes as `size` says; `written` is null or can be written.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $get(
-            object: *mut c_void,
-            number: c_int,
-            to: *mut c_void,
-            size: usize,
-            written: *mut usize,
-        ) -> Status {
-            injected!(CUDA, stringify!($get));
-            // SAFETY: the caller promises the same.
-            guarded(INTERNAL_ERROR, || unsafe { get(&$objects, object, number, to, size, written) })
-        }
-    )*};
-}
-
-kinds! {
     PRODUCTS, "the description of a product", OF_PRODUCTS: [
         (CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, 4, 0),
         (CUBLASLT_MATMUL_DESC_SCALE_TYPE, 4, 0),
@@ -223,20 +66,16 @@ kinds! {
         cublasLtMatmulPreferenceGetAttribute;
 }
 
-fn values(objects: &Objects, object: *mut c_void) -> Result<Values, Status> {
-    objects.get(object).map(|object| object.lock().clone()).ok_or(INVALID_VALUE)
-}
-
 pub(super) fn of_product(object: *mut c_void) -> Result<Values, Status> {
-    values(&PRODUCTS, object)
+    RULES.values(&PRODUCTS, object)
 }
 
 pub(super) fn of_matrix(object: *mut c_void) -> Result<Values, Status> {
-    values(&MATRICES, object)
+    RULES.values(&MATRICES, object)
 }
 
 pub(super) fn of_preference(object: *mut c_void) -> Result<Values, Status> {
-    values(&PREFERENCES, object)
+    RULES.values(&PREFERENCES, object)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A product as its objects describe it, and what cuBLASLt requires of it.
 
-use super::objects::{Values, of_matrix, of_product};
+use super::objects::{of_matrix, of_product};
 use crate::check::{Arguments, Operand};
 use crate::types::*;
+use isobit_simgpu_library_common::attributes::Values;
 use isobit_simgpu_math::gemm::{Batch, Scale};
 use std::ffi::{c_int, c_void};
 

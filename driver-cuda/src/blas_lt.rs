@@ -11,61 +11,12 @@ use cudarc::cublaslt::sys::{
     cublasStatus_t as Status, cudaDataType_t as DataType,
 };
 use isobit_hal::{DType, Result};
-use isobit_kernels::{BlasGemm, BlasOperand, DevicePtr, LibraryPlan, LibraryPlans, Scratch, Vendor};
+use isobit_kernels::{BlasGemm, DevicePtr, LibraryPlan, LibraryPlans, LtOperand, LtProduct, Scratch, Vendor};
 use std::ffi::{CStr, c_void};
 use std::ptr::{from_ref, null_mut};
 
 /// The plans that were made with one handle of cuBLAS, by the products that they compute.
-pub(crate) type LtPlans = LibraryPlans<Product, Plan>;
-
-/// A product of bytes into i32, or of f8 with scales, without the addresses of its matrices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Product {
-    m: u64,
-    n: u64,
-    k: u64,
-    batch: i32,
-    /// `a`, `b` and `c`.
-    operands: [Operand; 3],
-    dtypes: [DType; 3],
-    /// Whether lines of f8 have scales, or the whole operands.
-    scales_by_line: Option<bool>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Operand {
-    transposed: bool,
-    leading: i64,
-    batch_stride: i64,
-    /// The largest power of two, up to [`MOST_ALIGNED`], of which the address is a multiple:
-    /// kernels differ in what they require.
-    alignment: u32,
-}
-
-/// What the library assumes if it is not told.
-const MOST_ALIGNED: usize = 256;
-
-impl Operand {
-    fn of(operand: &BlasOperand) -> Self {
-        Self {
-            transposed: operand.transposed,
-            leading: operand.leading.into(),
-            batch_stride: operand.batch_stride,
-            alignment: 1 << (operand.ptr.addr() | MOST_ALIGNED).trailing_zeros(),
-        }
-    }
-}
-
-impl Product {
-    fn of(call: &BlasGemm) -> Self {
-        let size = |n: i32| u64::try_from(n).unwrap_or_default();
-        let operands = [&call.a, &call.b, &call.c].map(Operand::of);
-        let dtypes = call.scaled.map_or([DType::I8, DType::I8, DType::I32], |scaled| scaled.dtypes);
-        let scales_by_line = call.scaled.map(|scaled| scaled.scales[0].by_line);
-        let (m, n, k) = (size(call.m), size(call.n), size(call.k));
-        Self { m, n, k, batch: call.batch, operands, dtypes, scales_by_line }
-    }
-}
+pub(crate) type LtPlans = LibraryPlans<LtProduct, Plan>;
 
 /// Returns the library's name of a dtype of its operands.
 fn data_type(dtype: DType) -> DataType {
@@ -142,7 +93,7 @@ object!(
 );
 
 impl Description {
-    fn new(product: &Product) -> Result<Self, String> {
+    fn new(product: &LtProduct) -> Result<Self, String> {
         let mut raw = null_mut();
         let (compute, scalars) = match product.scales_by_line {
             Some(_) => (Compute::CUBLAS_COMPUTE_32F, DataType::CUDA_R_32F),
@@ -170,9 +121,7 @@ impl Description {
 
     /// Says where the scales of a product of f8 are.
     fn set_scales(&self, call: &BlasGemm) -> Result<(), String> {
-        let Some([a, b]) = call.scaled.map(|scaled| scaled.scales.map(|scale| scale.ptr.0 as *const c_void)) else {
-            return Ok(());
-        };
+        let Some([a, b]) = call.scales() else { return Ok(()) };
         // SAFETY: both attributes are addresses.
         unsafe {
             self.set(ProductAttribute::CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, a)?;
@@ -182,17 +131,16 @@ impl Description {
 }
 
 impl Layout {
-    /// Describes a matrix that the product uses as `rows` x `columns`.
-    fn new(dtype: DataType, rows: u64, columns: u64, operand: Operand, batch: i32) -> Result<Self, String> {
-        let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
-        let mut raw = null_mut();
+    fn new(product: &LtProduct, at: usize) -> Result<Self, String> {
+        let ((dtype, rows, columns), operand) = (product.matrices()[at], product.operands[at]);
+        let (dtype, mut raw) = (data_type(dtype), null_mut());
         // SAFETY: the out-parameter is a valid pointer.
         let status = unsafe { sys::cublasLtMatrixLayoutCreate(&mut raw, dtype, rows, columns, operand.leading) };
         check(status, "describing a matrix")?;
         let layout = Self(raw);
         // SAFETY: the count is an `i32`, and the offset an `i64`.
         unsafe {
-            layout.set(LayoutAttribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, batch)?;
+            layout.set(LayoutAttribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, product.batch)?;
             layout.set(LayoutAttribute::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, operand.batch_stride)?;
         }
         Ok(layout)
@@ -200,7 +148,7 @@ impl Layout {
 }
 
 impl Wishes {
-    fn new([a, b, c]: [Operand; 3]) -> Result<Self, String> {
+    fn new([a, b, c]: [LtOperand; 3]) -> Result<Self, String> {
         let mut raw = null_mut();
         // SAFETY: the out-parameter is a valid pointer.
         check(unsafe { sys::cublasLtMatmulPreferenceCreate(&mut raw) }, "stating a preference")?;
@@ -233,19 +181,13 @@ impl LibraryPlan for Plan {
 }
 
 impl Plan {
-    fn new(handle: sys::cublasLtHandle_t, product: &Product, call: &BlasGemm) -> Result<Self, String> {
-        let Product { m, n, k, batch, operands, dtypes, .. } = *product;
-        let ([a, b, c], [of_a, of_b, of_c]) = (operands, dtypes.map(data_type));
+    fn new(handle: sys::cublasLtHandle_t, product: &LtProduct, call: &BlasGemm) -> Result<Self, String> {
         let description = Description::new(product)?;
         // The library has algorithms for scales only if there are some.
         description.set_scales(call)?;
-        let layouts = [
-            Layout::new(of_a, m, k, a, batch)?,
-            Layout::new(of_b, k, n, b, batch)?,
-            Layout::new(of_c, m, n, c, batch)?,
-        ];
+        let layouts = [Layout::new(product, 0)?, Layout::new(product, 1)?, Layout::new(product, 2)?];
         let [a, b, c] = layouts.each_ref().map(|layout| layout.0);
-        let wishes = Wishes::new(operands)?;
+        let wishes = Wishes::new(product.operands)?;
         let mut found = sys::cublasLtMatmulHeuristicResult_t {
             algo: Algorithm { data: [0; 8] },
             workspaceSize: 0,
@@ -321,8 +263,8 @@ pub(crate) unsafe fn gemm(
     scalars: [*const c_void; 2],
     scratch: &mut Scratch<'_>,
 ) -> Result<Vendor> {
-    let product = CUBLAS_LT.require().map(|()| Product::of(call)).map_err(|e| e.to_string());
-    let make = |product: &Product| Plan::new(handle, product, call);
+    let product = CUBLAS_LT.require().map(|()| LtProduct::of(call)).map_err(|e| e.to_string());
+    let make = |product: &LtProduct| Plan::new(handle, product, call);
     plans.run("cuBLASLt", product, make, scratch, |plan, workspace| {
         // SAFETY: the caller promises valid matrices, from which the plan was made; the workspace
         // has the size that the plan requires.

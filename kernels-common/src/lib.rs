@@ -66,6 +66,7 @@ pub use stream::{CurrentStream, GpuStream};
 pub use vendor::dnn::{AttentionProblem, ConvProblem, DnnOperand};
 pub use vendor::gemm::{BlasGemm, BlasOperand, one_and_zero};
 pub use vendor::library::{Library, loaded_file};
+pub use vendor::lt::{LtOperand, LtProduct};
 pub use vendor::per_stream::{LibraryHandle, PerStream};
 pub use vendor::plans::{LibraryPlan, LibraryPlans};
 pub use vendor::ranges::RANGES_VARIABLE;

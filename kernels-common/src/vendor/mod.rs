@@ -5,6 +5,7 @@ pub(crate) mod dnn;
 pub(crate) mod gemm;
 pub(crate) mod library;
 pub(crate) mod library_probe;
+pub(crate) mod lt;
 pub(crate) mod per_stream;
 pub(crate) mod plans;
 pub(crate) mod ranges;

@@ -30,7 +30,7 @@ struct Handle(rocblas_handle);
 unsafe impl Send for Handle {}
 
 /// The size that rocBLAS itself allocates for most cards.
-const WORKSPACE_BYTES: usize = 32 << 20;
+pub(crate) const WORKSPACE_BYTES: usize = 32 << 20;
 
 fn check(library: &Rocblas, status: rocblas_status, doing: &str) -> Result<()> {
     match status {
@@ -95,9 +95,6 @@ impl Blas {
     /// # Safety
     /// See `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        if problem.scaled.is_some() {
-            return Ok(Vendor::Declined("rocBLAS has no products with scales".into()));
-        }
         let (data, of_c, compute) = match problem.dtype {
             DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f16_r, rocblas_datatype_f32_r),
             DType::BF16 => (rocblas_datatype_bf16_r, rocblas_datatype_bf16_r, rocblas_datatype_f32_r),

@@ -2,14 +2,15 @@
 //! with HIP; [`RocmDevice`] and [`RocmStorage`] are the HAL types on top of it.
 //!
 //! Building needs no part of ROCm. At run time HIP's library (`libamdhip64`) is opened with the
-//! first device. rocBLAS, HIPRTC, rocRAND and MIOpen are opened on first use and may be absent: the
-//! portable kernels then compute matrix products, convolutions and random numbers, and without
-//! HIPRTC only code that was not packed for a card cannot be compiled. `hip_sys::dl` describes
-//! where each is looked for.
+//! first device. rocBLAS, hipBLASLt, HIPRTC, rocRAND and MIOpen are opened on first use and may be
+//! absent: the portable kernels then compute matrix products, convolutions and random numbers, and
+//! without HIPRTC only code that was not packed for a card cannot be compiled. `hip_sys::dl`
+//! describes where each is looked for.
 // The constants of ROCm's interfaces keep their names from AMD's documentation.
 #![allow(non_upper_case_globals)]
 
 mod blas;
+mod blas_lt;
 mod compile;
 mod context;
 mod dnn;

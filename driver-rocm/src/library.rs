@@ -3,6 +3,7 @@
 
 use hip_sys::dl::{LibrarySpec, OpenError};
 use hip_sys::{Hip, Hiprtc};
+use hipblaslt_sys::Hipblaslt;
 use isobit_hal::Result;
 use isobit_kernels::{Library, loaded_file};
 use miopen_sys::Miopen;
@@ -40,6 +41,14 @@ pub(crate) static ROCBLAS: RocmLibrary<Rocblas> = RocmLibrary {
     spec: Rocblas::SPEC,
     get: Rocblas::get,
     found: Library::new("install ROCm's rocBLAS to use vendor numerics"),
+};
+
+/// AMD's BLAS for planned products.
+pub(crate) static HIPBLASLT: RocmLibrary<Hipblaslt> = RocmLibrary {
+    file: "libhipblaslt.so",
+    spec: Hipblaslt::SPEC,
+    get: Hipblaslt::get,
+    found: Library::new("install ROCm's hipBLASLt to multiply f8 with vendor numerics"),
 };
 
 /// AMD's deep-learning primitives.

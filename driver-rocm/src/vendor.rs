@@ -1,18 +1,20 @@
 //! The AMD libraries that do vendor work, with one handle of each per stream.
 
 use crate::blas::Blas;
+use crate::blas_lt::{self, BlasLt};
 use crate::dnn::Dnn;
 use crate::event::RocmEvent;
 use crate::rng::VendorRng;
 use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::Result;
-use isobit_kernels::{Conv, Gemm, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
+use isobit_kernels::{Conv, Gemm, GpuRuntime as _, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
 
 /// The handles of each library on one device.
 #[derive(Debug, Default)]
 pub(crate) struct Libraries {
     blas: PerStream<Blas, RocmEvent>,
+    lt: PerStream<BlasLt, RocmEvent>,
     dnn: PerStream<Dnn, RocmEvent>,
     rng: PerStream<VendorRng, RocmEvent>,
 }
@@ -27,6 +29,14 @@ impl VendorRuntime for RocmRuntime {
     });
 
     unsafe fn gemm(&self, stream: &RocmStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        if problem.scaled.is_some() {
+            return match blas_lt::refusal(self.arch()) {
+                Some(why) => Ok(Vendor::Declined(why)),
+                // SAFETY: the caller promises that the elements are allocated and that `c`
+                // overlaps nothing.
+                None => self.libraries().lt.call(self, stream, |lt| unsafe { lt.gemm(problem, scratch) }),
+            };
+        }
         // SAFETY: the caller promises that the elements are allocated and that `c` overlaps
         // nothing.
         self.libraries().blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
@@ -48,8 +58,9 @@ impl VendorRuntime for RocmRuntime {
     }
 
     fn close_stream(&self, stream: &RocmStream) {
-        let Libraries { blas, dnn, rng } = self.libraries();
+        let Libraries { blas, lt, dnn, rng } = self.libraries();
         blas.close(self, stream);
+        lt.close(self, stream);
         dnn.close(self, stream);
         rng.close(self, stream);
     }

@@ -40,13 +40,15 @@ fn a_library_is_asked_for_scales_of_tensors_and_of_lines() {
     let Some(device) = device() else { return };
     let (columns, rows) = (Layout::contiguous([32, 64]).transpose(0, 1).unwrap(), Layout::contiguous([64, 32]));
     // cuBLASLt has these products since Hopper; here only a simulated card is known to have them.
+    // hipBLASLt has them on gfx950 and gfx12, of which no card is simulated.
     let has = device.info().unwrap().capabilities.vendor_matmul && std::env::var_os("ISOBIT_SIM_CUDA").is_some();
+    let lacks = std::env::var_os("ISOBIT_SIM_ROCM").is_some();
     for rhs in [&columns, &rows] {
         for dtype in [DType::F16, DType::BF16, DType::F32] {
             for scales in [[&[1][..], &[][..]], [&[5, 1], &[1, 32]]] {
                 let [calls, fallbacks] = multiplied(&device, rhs, dtype, scales);
                 assert_eq!(calls + fallbacks, 1, "{rhs:?} {dtype} {scales:?}");
-                assert!(!has || calls == 1, "{rhs:?} {dtype} {scales:?}");
+                assert!(if has { calls == 1 } else { calls == 0 || !lacks }, "{rhs:?} {dtype} {scales:?}");
             }
         }
     }

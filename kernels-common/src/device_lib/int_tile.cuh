@@ -1,6 +1,6 @@
-// Products of small integer matrices in shared memory. Uses the integer matrix unit if every
-// compiler can reach it on the target (NVIDIA sm_80 and newer), else dot products of four. Integer
-// sums are exact, so both give the same result.
+// Products of small integer matrices, one in registers and one in shared memory. Uses the integer
+// matrix unit if every compiler can reach it on the target (NVIDIA sm_80 and newer), else dot
+// products of four. Integer sums are exact, so both give the same result.
 //
 // Threads work in teams of TILE_TEAM neighbours, whatever the warp size is. In each 16 x 8 part of
 // the result a thread holds four sums: rows `tile_row` and `tile_row` + 8, columns `tile_column`
@@ -47,63 +47,66 @@ ISOBIT_FN void multiply_add(i32 (&sum)[4], const u32 (&a)[4], const u32 (&b)[2])
 
 } // namespace int_tile_detail
 
-// sum[i][j] = `first` + the products of 16 rows of `a` (from row 16 i on) and 8 rows of `b` (from
-// row 8 j on). Each row has WORDS words (4 or 8), rows are `pitch` words apart, in shared memory
-// and aligned to 16 bytes. `thread` is the number of the thread in the block; the whole team must
-// call this function.
-template <u32 WORDS, u32 M, u32 N>
-ISOBIT_FN void int_tile(i32 (&sum)[M][N][4], i32 first, const u32 *a, const u32 *b, u32 pitch, u32 thread) {
-    static_assert(WORDS == 4 || WORDS == 8, "a product takes 16 or 32 bytes of a row");
+// A thread's words of 16 rows of WORDS words (4 or 8) each, in registers.
+template <u32 WORDS>
+struct IntRows {
 #if defined(ISOBIT_INT_MMA)
+    u32 w[WORDS / 2];
+#else
+    u32 w[WORDS * 2];
+#endif
+};
+
+// Takes a thread's words of 16 rows from `word(half_of_rows, w)`, which returns word w of row
+// `tile_row` (0), or of the row 8 further on (1). With a matrix unit no word is asked for twice in a
+// team; without one, the four threads with the same rows ask for the same words.
+template <u32 WORDS, typename W>
+ISOBIT_FN IntRows<WORDS> int_rows(const W &word, u32 thread) {
+    static_assert(WORDS == 4 || WORDS == 8, "a product takes 16 or 32 bytes of a row");
+    IntRows<WORDS> rows;
+#if defined(ISOBIT_INT_MMA)
+#pragma unroll
+    for (u32 w = 0; w < WORDS / 2; w++)
+        rows.w[w] = word(w % 2, thread % 4 + w / 2 * 4);
+#else
+    (void)thread;
+#pragma unroll
+    for (u32 w = 0; w < WORDS * 2; w++)
+        rows.w[w] = word(w / WORDS, w % WORDS);
+#endif
+    return rows;
+}
+
+// sum = `first` + the products of 16 rows in registers and the first 8 rows of `b`, which have WORDS
+// words each, are `pitch` words apart, in shared memory and aligned to 16 bytes. `thread` is the
+// number of the thread in the block; the whole team must call this function.
+template <u32 WORDS>
+ISOBIT_FN void int_rows_tile(i32 (&sum)[4], i32 first, const IntRows<WORDS> &rows, const u32 *b, u32 pitch,
+                             u32 thread) {
+#if defined(ISOBIT_INT_MMA)
+    const u32 *from = b + tile_row(thread) * pitch + thread % 4;
     // The layout that the matrix unit requires: thread 4 r + w holds word w (and 4 + w) of rows r
-    // and r + 8 of `a`, and of row r of `b`.
-    const u32 place = tile_row(thread) * pitch + thread % 4;
-    u32 column[N][WORDS / 4];
+    // and r + 8 of one operand, and of row r of the other.
+    u32 column[WORDS / 4];
 #pragma unroll
-    for (u32 j = 0; j < N; j++)
-#pragma unroll
-        for (u32 w = 0; w < WORDS / 4; w++)
-            column[j][w] = b[place + j * 8 * pitch + w * 4];
-#pragma unroll
-    for (u32 i = 0; i < M; i++) {
-        u32 row[WORDS / 2];
-#pragma unroll
-        for (u32 w = 0; w < WORDS / 2; w++)
-            row[w] = a[place + (i * 16 + w % 2 * 8) * pitch + w / 2 * 4];
-#pragma unroll
-        for (u32 j = 0; j < N; j++)
-            int_tile_detail::multiply(sum[i][j], first, row, column[j]);
-    }
+    for (u32 w = 0; w < WORDS / 4; w++)
+        column[w] = from[w * 4];
+    int_tile_detail::multiply(sum, first, rows.w, column);
 #else
 #pragma unroll
-    for (u32 i = 0; i < M; i++)
+    for (u32 e = 0; e < 4; e++)
+        sum[e] = first;
 #pragma unroll
-        for (u32 j = 0; j < N; j++)
+    for (u32 w = 0; w < WORDS; w += 4)
 #pragma unroll
-            for (u32 e = 0; e < 4; e++)
-                sum[i][j][e] = first;
+        for (u32 c = 0; c < 2; c++) {
+            const Pack<4, u32> column = load<4>(b + (tile_column(thread) + c) * pitch + w);
 #pragma unroll
-    for (u32 w = 0; w < WORDS; w += 4) {
-        Pack<4, u32> column[N][2];
+            for (u32 r = 0; r < 2; r++)
 #pragma unroll
-        for (u32 j = 0; j < N; j++)
-#pragma unroll
-            for (u32 c = 0; c < 2; c++)
-                column[j][c] = load<4>(b + (j * 8 + tile_column(thread) + c) * pitch + w);
-#pragma unroll
-        for (u32 i = 0; i < M; i++)
-#pragma unroll
-            for (u32 r = 0; r < 2; r++) {
-                const Pack<4, u32> row = load<4>(a + (i * 16 + r * 8 + tile_row(thread)) * pitch + w);
-#pragma unroll
-                for (u32 j = 0; j < N; j++)
-#pragma unroll
-                    for (u32 c = 0; c < 2; c++)
-#pragma unroll
-                        for (u32 l = 0; l < 4; l++)
-                            sum[i][j][r * 2 + c] = dot4(sum[i][j][r * 2 + c], row.v[l], column[j][c].v[l]);
-            }
-    }
+                for (u32 l = 0; l < 4; l++)
+                    sum[r * 2 + c] = dot4(sum[r * 2 + c], rows.w[r * WORDS + w + l], column.v[l]);
+        }
 #endif
 }
 

@@ -11,7 +11,7 @@ pub const VECTOR_FLOAT: u8 = 0;
 pub const VECTOR_INT: u8 = 1;
 /// Up to four rows of activations through q8_1.
 pub const VECTOR_INT_4: u8 = 2;
-/// Many rows of activations through q8_1.
+/// Many rows of activations through q8_1, in tiles of 64.
 pub const TILE: u8 = 3;
 /// Dequantizes blocks to elements.
 pub const DEQUANTIZE: u8 = 4;
@@ -30,6 +30,10 @@ pub const BLOCK_SUM: u8 = 9;
 /// results that are chains.
 pub const BLOCK_PACK: u8 = 10;
 pub const BLOCK_CHAINS: u8 = 11;
+/// Several rows of activations through q8_1, in tiles of 8 and of 16, where those of 64 do not fill
+/// the device.
+pub const TILE_8: u8 = 12;
+pub const TILE_16: u8 = 13;
 
 /// Segments of k that a thread block of a kernel for few rows processes at a time.
 pub const SEGMENTS_FLOAT: usize = 8;
@@ -63,7 +67,10 @@ pub fn add(modules: &mut Vec<Module>) {
         one("float", "ops/quantized/vector_float.cu", "ISOBIT_Q_VECTOR_FLOAT", VECTOR_FLOAT, &[name, &float]);
         one("int", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT, &[name, "1", &int]);
         one("int_4", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT_4, &[name, "4", &int_4]);
-        one("tile", "ops/quantized/tile.cu", "ISOBIT_Q_TILE", TILE, &[name]);
+        let tile = "ops/quantized/tile.cu";
+        one("tile", tile, "ISOBIT_Q_TILE", TILE, &[name, "64"]);
+        one("tile_8", tile, "ISOBIT_Q_TILE", TILE_8, &[name, "8"]);
+        one("tile_16", tile, "ISOBIT_Q_TILE", TILE_16, &[name, "16"]);
         let mut block = Module::new(format!("quantized_block_{name}"), "ops/quantized/block.cu");
         let symbol = |what| format!("quantized_block_{what}_{name}");
         block.kernel(key(format, BLOCK_VALUES), symbol("values"), "ISOBIT_Q_BLOCK_VALUES", &[name]);

@@ -6,9 +6,6 @@
 
 namespace isobit {
 
-// Rows of activations in a tile.
-ISOBIT_CONST u32 QT_M = 128;
-
 // One group per matrix, and one more for rows whose id selects no matrix.
 struct QGroups {
     // Where each group starts in `list`, and the first tile of each group. Both have one extra

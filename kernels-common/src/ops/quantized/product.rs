@@ -6,24 +6,29 @@ use crate::device::GpuDevice;
 use crate::launch::index::Divisor;
 use crate::launch::{Launch, sizes};
 use crate::ops::dense::{ANYWHERE, Dense, Rows};
+use crate::ops::matmul::block::has_unit_room;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, Result};
 use std::mem::offset_of;
 
 use crate::manifest::instances::quantized::{
-    GROUP, SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
+    GROUP, SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4, TILE, TILE_8, TILE_16, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4,
+    key,
 };
 
 /// The most rows of activations through q8_1 per matrix, if rows select their matrices, for which
 /// the kernel for few rows is faster: it then takes one row at a time, and a tile only has rows of
 /// one matrix.
 const CHOSEN_ROWS: usize = 8;
-/// Threads per block of the kernels for few rows and of the tile kernel, and the size of a tile.
+/// Threads per block of the kernels for few rows and of those with tiles.
 const VECTOR_THREADS: usize = 128;
 const TILE_THREADS: usize = 256;
-const TILE_M: usize = 128;
-const TILE_N: usize = 64;
+/// Rows of the result in a large tile.
+const TILE_M: usize = 64;
+/// Segments of rows of activations, and of the matrix, in a stage of a tile.
+const STAGE_X: usize = 64;
+const STAGE_W: usize = 128;
 const GROUP_THREADS: usize = 256;
 
 /// Only checks ids: reports every id that neither selects a matrix nor marks padding.
@@ -144,6 +149,22 @@ struct Kernel {
     threads: usize,
 }
 
+impl Kernel {
+    /// Returns a kernel with tiles of m rows of the result: with fewer rows of activations than a
+    /// stage has, it takes several segments of each row of the matrix at a time.
+    const fn tile(variant: u8, m: usize) -> Self {
+        Self { variant, m, n: STAGE_W / (STAGE_X / m), threads: TILE_THREADS }
+    }
+}
+
+/// Returns the bytes of a stage of a tile: `TileStage` of ops/quantized/tile.cu.
+fn stage_bytes(format: GgmlDType) -> usize {
+    let segment = SEGMENT / format.block_size() * format.block_bytes();
+    let before = if segment.is_multiple_of(16) { 0 } else { 15 };
+    let parts = (before + segment).div_ceil(16) | 1;
+    STAGE_W * parts * 16 + STAGE_X * (SEGMENT + 16) + STAGE_X * (SEGMENT / BLOCK) * 2 * size_of::<f32>()
+}
+
 impl<R: GpuRuntime> Problem<'_, R> {
     /// Groups the rows by the ids, in tiles of so many rows, as [`group`] does.
     ///
@@ -161,6 +182,21 @@ impl<R: GpuRuntime> Problem<'_, R> {
         sizes::QUANTIZED_CHOSEN_ROWS.limit_or(self.m, few) >= self.m
     }
 
+    /// Returns the tiles for more rows than a few: large ones if they fill the device, or if rows
+    /// are grouped.
+    fn tile(&self) -> Kernel {
+        let large = Kernel::tile(TILE, TILE_M);
+        if self.ids.is_some() {
+            return large;
+        }
+        if !sizes::QUANTIZED_TILE_8_ROWS.is_exceeded(self.m) {
+            return Kernel::tile(TILE_8, 8);
+        }
+        let enough = self.device.runtime().limits().multiprocessors as usize;
+        let tiles = self.m.div_ceil(large.m).saturating_mul(self.n.div_ceil(large.n));
+        if sizes::QUANTIZED_TILE_ENOUGH.is_reached_or(tiles, enough) { large } else { Kernel::tile(TILE_16, 16) }
+    }
+
     /// # Safety
     /// All operands must be allocated: the rows of the result, one row of activations per `repeat`
     /// rows of the result, an id for each row of the result, and the matrices.
@@ -175,7 +211,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             QActivations::Q8_1 if self.ids.is_none() && !sizes::QUANTIZED_INT_ROWS.is_exceeded(self.m) => {
                 vector(VECTOR_INT_4, 4, SEGMENTS_INT_4)
             }
-            QActivations::Q8_1 => Kernel { variant: TILE, m: TILE_M, n: TILE_N, threads: TILE_THREADS },
+            QActivations::Q8_1 => self.tile(),
         };
         let own = kernel.variant == VECTOR_FLOAT
             || (kernel.variant == VECTOR_INT && !sizes::QUANTIZED_OWN_ROWS.is_exceeded(self.m));
@@ -254,6 +290,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let m_tiles = m.div_ceil(kernel.m);
         let launch =
             |tiles| Launch::linear(key(self.format, kernel.variant), (tiles * n_tiles) as u32, kernel.threads as u32);
+        // While a stage is used, the next one is loaded, if the device has the shared memory: it
+        // holds two stages of any format where it holds those of large tiles of block products.
+        let stages = 1 + u32::from(has_unit_room(self.device, key(self.format, TILE)));
+        let staged = |tiles| {
+            let mut launch = launch(tiles);
+            launch.config.shared_bytes = stages * stage_bytes(self.format) as u32;
+            launch
+        };
         // SAFETY: the caller promises valid operands. No block accesses rows beyond those of
         // `product`, and the groups' memory returns to the pool after the launches, in stream
         // order.
@@ -263,9 +307,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
                     let (_memory, groups) = group(self.device, &product, ids, (fault, first_row), TILE_M)?;
                     // Every group may end in a partial tile.
                     let tiles = m_tiles + m.min(self.matrices + 1);
-                    launch(tiles).on(self.device, args![product, w, rows, groups, y])
+                    staged(tiles).on(self.device, args![product, w, rows, groups, stages, y])
                 }
-                TILE => launch(m_tiles).on(self.device, args![product, w, rows, QGroups::NONE, y]),
+                TILE | TILE_8 | TILE_16 => {
+                    staged(m_tiles).on(self.device, args![product, w, rows, QGroups::NONE, stages, y])
+                }
                 VECTOR_FLOAT => launch(m_tiles).on(self.device, args![product, w, x, ids, fault, first_row, y]),
                 _ => launch(m_tiles).on(self.device, args![product, w, x, rows, ids, fault, first_row, y]),
             }

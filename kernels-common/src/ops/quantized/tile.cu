@@ -1,6 +1,9 @@
-// Products through q8_1 in tiles of 128 rows of activations and 64 rows of `w`. Each step passes 64
-// elements of k through shared memory, as one-byte integers for every format. Steps are
-// double-buffered: one is used while the next is loaded.
+// Products through q8_1 in tiles of M rows of activations, whose stages have 128 segments of `w`,
+// in parts of 16 rows with a team each. With few rows of activations neighbouring teams take
+// neighbouring segments of the same rows of `w`, so that blocks have few rows, and there are enough
+// of them: then the teams' values are added in order after each stage. The bytes of `w` pass
+// through shared memory as they are; a team decodes those of its 16 rows into its registers, once
+// for all rows of activations.
 #include "device_lib/async_copy.cuh"
 #include "device_lib/int_tile.cuh"
 #include "ops/quantized/formats.cuh"
@@ -8,168 +11,142 @@
 
 namespace isobit {
 
-// Threads, rows of `w`, blocks of 32 per step, and words from one row to the next, with four extra
-// words so that rows start at different banks.
-ISOBIT_CONST u32 QT_BLOCK = 256, QT_N = 64, QT_STEP = 2, QT_PITCH = QT_STEP * 8 + 4;
-// The part of a team, in pieces of 16 rows of activations and 8 of `w`.
-ISOBIT_CONST u32 QT_TEAM_M = 2, QT_TEAM_N = 4;
+// Threads, and segments of rows of `w` and of activations in a stage.
+ISOBIT_CONST u32 QT_BLOCK = 256, QT_W = QT_BLOCK / TILE_TEAM * 16, QT_X = 64;
+// Words from one segment of activations to the next, with four extra words so that segments start
+// at different banks.
+ISOBIT_CONST u32 QT_X_PITCH = Q_SEGMENT / 4 + 4;
 
-// The shared memory of a step.
+// The shared memory of a stage. Its size must match `stage_bytes` of ops/quantized/product.rs.
 template <typename F>
-struct TileStep {
-    // Sub-blocks per step. A row of activations has one factor for summands per block, or one per
-    // sub-block if sub-blocks have 16 elements.
-    static constexpr u32 SUBS = QT_STEP * Q_BLOCK / F::SUB;
-    u32 x[QT_M * QT_PITCH];
-    u32 w[QT_N * QT_PITCH];
-    // The scale and the scaled sum of each block of a row.
-    float x_scales[QT_STEP][QT_M][2];
-    // The factor of a summand, if there is a summand for every 16 elements.
-    float x_sums[F::SUMMAND && F::SUB < Q_BLOCK ? SUBS : 1][QT_M];
-    float factors[SUBS][QT_N];
-    float summands[F::SUMMAND ? SUBS : 1][QT_N];
+struct TileStage {
+    // If the size of segments is a multiple of 16, they start at one; otherwise each keeps its
+    // place between two of them.
+    static constexpr u32 BEFORE = Q_SEGMENT_BYTES<F> % 16 == 0 ? 0 : 15;
+    static constexpr u32 PARTS = (BEFORE + Q_SEGMENT_BYTES<F> + 15) / 16;
+    // An odd number of parts, so that eight rows start at different banks.
+    static constexpr u32 PITCH = (PARTS | 1) * 16;
+    u32 x[QT_X * QT_X_PITCH];
+    // The scale and the scaled sum of each block of a segment.
+    float scales[Q_SEGMENT / Q_BLOCK][QT_X][2];
+    u8 w[QT_W * PITCH];
 };
 
-// A thread's part of the next step of `w` while it is loaded: 16 levels of a row, and the scale of
-// a sub-block.
-struct TilePart {
-    u32 levels[4];
-    QScale scale;
-};
-
-// The sources of a tile: consecutive rows of `w`, and rows of activations given by their numbers,
-// in shared memory.
+// The sources of a tile: consecutive rows of `w`, the end of their matrix, and rows of activations
+// given by their numbers, in shared memory.
 struct TileFrom {
-    const u8 *w;
+    const u8 *w, *w_end;
     EightBitRows x;
     const u32 *x_rows;
     u32 m_left, n_left;
 };
 
-// Out-of-range positions read the nearest valid data and drop it: without branches, all loads are
-// issued together.
+// A segment of a row of `w`. Rows out of range are the nearest one, whose results are dropped.
 template <typename F>
-ISOBIT_FN TilePart fetch_w(const QProduct &p, const TileFrom &from, u32 step) {
-    constexpr u32 SUBS = TileStep<F>::SUBS;
-    const auto nearest = [](u32 i, u32 count) { return i < count ? i : count - 1; };
-    const auto segment = [&](u32 row, u32 block) {
-        return InPlace{from.w + nearest(row, from.n_left) * p.w_row + (u64)(block / 8) * Q_SEGMENT_BYTES<F>};
-    };
-    const u32 word = thread_x() % 4 * 4, block = step * QT_STEP + word / 8, block_there = nearest(block, p.blocks);
-    const u32 sub = step * SUBS + thread_x() % SUBS, sub_there = nearest(sub, p.blocks * (Q_BLOCK / F::SUB));
-    const u32 scale_row = nearest(thread_x() / SUBS, QT_N);
-    const InPlace levels_from = segment(thread_x() / 4, block_there);
-    const InPlace scale_from = segment(scale_row, sub_there * F::SUB / Q_BLOCK);
-    TilePart part;
-    part.scale = scale_of<F>(scale_from, sub_there % (Q_SEGMENT / F::SUB));
-#pragma unroll
-    for (u32 w = 0; w < 4; w++)
-        part.levels[w] = levels_of<F>(levels_from, block_there % 8, word % 8 + w);
-    if (block != block_there)
-#pragma unroll
-        for (u32 w = 0; w < 4; w++)
-            part.levels[w] = 0;
-    if (sub != sub_there)
-        part.scale = QScale{0, 0};
-    return part;
+ISOBIT_FN const u8 *tile_segment(const QProduct &p, const TileFrom &from, u32 row, u32 segment) {
+    return from.w + (row < from.n_left ? row : from.n_left - 1) * p.w_row + (u64)segment * Q_SEGMENT_BYTES<F>;
 }
 
+// The bytes before a segment in its first part.
 template <typename F>
-ISOBIT_FN void keep_w(TileStep<F> &step, const TilePart &part) {
-    constexpr u32 SUBS = TileStep<F>::SUBS;
-    store(step.w + thread_x() / 4 * QT_PITCH + thread_x() % 4 * 4,
-          Pack<4, u32>{{part.levels[0], part.levels[1], part.levels[2], part.levels[3]}});
-    const u32 row = thread_x() / SUBS, sub = thread_x() % SUBS;
-    if (row < QT_N) {
-        step.factors[sub][row] = part.scale.factor;
-        if constexpr (F::SUMMAND)
-            step.summands[sub][row] = part.scale.summand;
-    }
+ISOBIT_FN u32 tile_before(const u8 *segment) {
+    return TileStage<F>::BEFORE == 0 ? 0 : (u32)((u64)segment % 16);
 }
 
-// Starts loading a step of activations. Missing activations get integers 0 and scales -0, whose
-// products change nothing.
-template <typename F>
-ISOBIT_FN void start_x(TileStep<F> &to, const QProduct &p, const TileFrom &from, u32 step) {
-    constexpr u32 PARTS = QT_STEP * 2;
+// Starts loading segments of `w`, SPLIT of each row, with four threads each. A team's rows are
+// neighbours. If k ends within a segment, the rest is filled with zeros.
+template <typename F, u32 SPLIT>
+ISOBIT_FN void start_w(TileStage<F> &to, const QProduct &p, const TileFrom &from, u32 segment0) {
+    constexpr u32 BYTES = Q_SEGMENT_BYTES<F>, SIZE = F::BYTES % 2 == 0 ? 2 : 1, THREADS = 4;
+    using Element = typename vector_detail::bits_of_size<SIZE>::type;
+    const u32 lane = thread_x() % THREADS;
 #pragma unroll 1
-    for (u32 i = thread_x(); i < QT_M * PARTS; i += QT_BLOCK) {
-        const u32 row = i / PARTS, part = i % PARTS, block = step * QT_STEP + part / 2;
-        u32 *place = to.x + row * QT_PITCH + part * 4;
-        if (row < from.m_left && block < p.blocks)
-            copy16_start(place, from.x.q + ((u64)from.x_rows[row] * p.blocks + block) * 8 + part % 2 * 4);
-        else
-            store(place, Pack<4, u32>{{0, 0, 0, 0}});
-    }
-    const u32 row = thread_x() / QT_STEP, part = thread_x() % QT_STEP, block = step * QT_STEP + part;
-    if (row < from.m_left && block < p.blocks)
-        copy8_start(to.x_scales[part][row], from.x.scales + ((u64)from.x_rows[row] * p.blocks + block) * 2);
-    else
-        store(to.x_scales[part][row], Pack<2, float>{{Q_NOTHING, Q_NOTHING}});
-}
-
-// Sums of 16 integers each, if the format has a summand for every 16 elements.
-template <typename F>
-ISOBIT_FN void add_sums(TileStep<F> &step) {
-    if constexpr (F::SUMMAND && F::SUB == 16) {
-#pragma unroll
-        for (u32 i = thread_x(); i < QT_M * TileStep<F>::SUBS; i += QT_BLOCK) {
-            const u32 row = i % QT_M, sub = i / QT_M;
-            const Pack<4, u32> four = load<4>(step.x + row * QT_PITCH + sub * 4);
-            i32 sum = 0;
-#pragma unroll
-            for (u32 l = 0; l < 4; l++)
-                sum = sum4(sum, four.v[l]);
-            step.x_sums[sub][row] = step.x_scales[sub / 2][row][0] * (float)sum;
+    for (u32 i = thread_x() / THREADS; i < QT_W; i += QT_BLOCK / THREADS) {
+        const u32 split = i % SPLIT, row = i / SPLIT, segment = segment0 + split;
+        if (segment >= p.segments)
+            continue;
+        const u32 blocks = p.blocks - segment * 8;
+        const u8 *start = tile_segment<F>(p, from, row, segment);
+        const u32 before = tile_before<F>(start), end = before + BYTES;
+        const u32 has = blocks < 8 ? before + blocks / (F::BLOCK / Q_BLOCK) * F::BYTES : end;
+        const u8 *parts = start - before;
+        u8 *place = to.w + ((row / 16 * SPLIT + split) * 16 + row % 16) * TileStage<F>::PITCH;
+        // The first and the last part may have bytes of neighbours, but of the matrix: what lies
+        // before it is of the allocation, which starts aligned.
+        u32 whole = 0;
+        if ((u64)parts % 16 == 0) {
+            const u32 all = (end + 15) / 16 * 16;
+            whole = has == end && parts + all <= from.w_end ? all : has / 16 * 16;
         }
-        barrier();
+#pragma unroll 4
+        for (u32 at = lane * 16; at < whole; at += THREADS * 16)
+            copy16_start(place + at, parts + at);
+        for (u32 at = whole + lane * SIZE; at < end; at += THREADS * SIZE)
+            if (at >= before)
+                *(Element *)(place + at) = at < has ? *(const Element *)(parts + at) : (Element)0;
     }
 }
 
-// A thread's results: 4 rows and 8 columns.
-using TileValues = float[QT_TEAM_M * 2][QT_TEAM_N * 2];
+// Starts loading segments of activations, SPLIT of each row, with four threads each. Missing ones
+// are zeros; their products with finite scales, as those of missing blocks are, change nothing.
+template <typename F, u32 SPLIT>
+ISOBIT_FN void start_x(TileStage<F> &to, const QProduct &p, const TileFrom &from, u32 segment0) {
+    constexpr u32 M = QT_X / SPLIT, THREADS = QT_BLOCK / QT_X, BLOCKS = Q_SEGMENT / Q_BLOCK;
+    const u32 place = thread_x() / THREADS, lane = thread_x() % THREADS, row = place % M;
+    const u32 block = (segment0 + place / M) * BLOCKS;
+    const u32 has = row < from.m_left && block < p.blocks ? p.blocks - block : 0;
+    const u64 first = has != 0 ? (u64)from.x_rows[row] * p.blocks + block : 0;
+#pragma unroll
+    for (u32 part = lane; part < BLOCKS * 2; part += THREADS)
+        copy_or_zero_start<16>(to.x + place * QT_X_PITCH + part * 4, from.x.q + first * 8 + part * 4, part / 2 < has);
+#pragma unroll
+    for (u32 b = lane; b < BLOCKS; b += THREADS)
+        copy_or_zero_start<8>(to.scales[b][place], from.x.scales + (first + b) * 2, b < has);
+}
 
-// Adds a step's sub-blocks to the values of the segment. The place of a team is its first row on
-// either side.
-template <typename F>
-ISOBIT_FN void take_step(TileValues &values, const TileStep<F> &step, u32 m_place, u32 n_place) {
+// Adds the blocks of a segment to its values: 16 rows of `w` by M rows of activations, in parts of
+// 32 of which the last may be missing. The segment's activations begin at `place`.
+template <typename F, u32 M>
+ISOBIT_FN void take_segment(float (&values)[M / 2], const TileStage<F> &stage, const InPlace (&rows)[2], u32 place,
+                            u32 m_left) {
+    constexpr u32 SUBS = Q_BLOCK / F::SUB, WORDS = F::SUB / 4, PART = M < 32 ? M : 32;
+    constexpr bool OWN_SUMS = F::SUMMAND && F::SUB < Q_BLOCK;
     // A float whose last place is 1: adding an integer to its bits adds the same integer to its
     // value, so sums that start from it need no conversion.
     constexpr u32 BASE_BITS = 0x4b400000u;
     const float base = from_bits(BASE_BITS);
-    const u32 m0 = m_place + tile_row(thread_x()), n0 = n_place + tile_column(thread_x());
-#pragma unroll 1
-    for (u32 sub = 0; sub < TileStep<F>::SUBS; sub++) {
-        const u32 word = sub * F::SUB / 4, block = word / 8;
-        float factor[QT_TEAM_N * 2], summand[QT_TEAM_N * 2];
+    const u32 *x = stage.x + place * QT_X_PITCH;
+    const IntRows<WORDS> ones = int_rows<WORDS>([](u32, u32) { return 0x01010101u; }, thread_x());
+#pragma unroll 2
+    for (u32 block = 0; block < Q_SEGMENT / Q_BLOCK; block++) {
 #pragma unroll
-        for (u32 j = 0; j < QT_TEAM_N; j++) {
-            const Pack<2, float> f = load<2>(step.factors[sub] + n0 + j * 8);
-            factor[2 * j] = f.v[0], factor[2 * j + 1] = f.v[1];
-            if constexpr (F::SUMMAND) {
-                const Pack<2, float> s = load<2>(step.summands[sub] + n0 + j * 8);
-                summand[2 * j] = s.v[0], summand[2 * j + 1] = s.v[1];
-            }
-        }
+        for (u32 sub = 0; sub < SUBS; sub++) {
+            const u32 word = block * 8 + sub * WORDS;
+            QScale scale[2];
 #pragma unroll
-        for (u32 i = 0; i < QT_TEAM_M; i++) {
-            i32 sums[1][QT_TEAM_N][4];
-            int_tile<F::SUB / 4>(sums, (i32)BASE_BITS, step.x + (m_place + i * 16) * QT_PITCH + word,
-                                 step.w + n_place * QT_PITCH + word, QT_PITCH, thread_x());
+            for (u32 r = 0; r < 2; r++)
+                scale[r] = scale_of<F>(rows[r], block * SUBS + sub);
+            const auto levels = [&](u32 r, u32 w) { return levels_of<F>(rows[r], block, sub * WORDS + w); };
+            const IntRows<WORDS> decoded = int_rows<WORDS>(levels, thread_x());
 #pragma unroll
-            for (u32 r = 0; r < 2; r++) {
-                const u32 row = m0 + i * 16 + r * 8;
-                const float d = step.x_scales[block][row][0];
-                float sum = 0;
-                if constexpr (F::SUMMAND)
-                    sum = F::SUB < Q_BLOCK ? step.x_sums[sub][row] : step.x_scales[block][row][1];
+            for (u32 j = 0; j < M / 8; j++) {
+                if (j * 8 % PART == 0 && j * 8 >= m_left)
+                    break;
+                const u32 *eight = x + j * 8 * QT_X_PITCH + word;
+                i32 sums[4], x_sums[4];
+                int_rows_tile(sums, (i32)BASE_BITS, decoded, eight, QT_X_PITCH, thread_x());
+                if constexpr (OWN_SUMS)
+                    int_rows_tile(x_sums, (i32)BASE_BITS, ones, eight, QT_X_PITCH, thread_x());
+                const Pack<4, float> d = load<4>(stage.scales[block][place + j * 8 + tile_column(thread_x())]);
 #pragma unroll
-                for (u32 c = 0; c < QT_TEAM_N * 2; c++) {
-                    float &value = values[i * 2 + r][c];
-                    const float integer = from_bits((u32)sums[0][c / 2][r * 2 + c % 2]) - base;
-                    value = fma(factor[c] * d, integer, value);
-                    if constexpr (F::SUMMAND)
-                        value = fma(summand[c], sum, value);
+                for (u32 e = 0; e < 4; e++) {
+                    const u32 r = e / 2, c = e % 2;
+                    float &value = values[j * 4 + e];
+                    value = fma(scale[r].factor * d.v[c * 2], from_bits((u32)sums[e]) - base, value);
+                    if constexpr (OWN_SUMS)
+                        value = fma(scale[r].summand, d.v[c * 2] * (from_bits((u32)x_sums[e]) - base), value);
+                    else if constexpr (F::SUMMAND)
+                        value = fma(scale[r].summand, d.v[c * 2 + 1], value);
                 }
             }
         }
@@ -177,100 +154,132 @@ ISOBIT_FN void take_step(TileValues &values, const TileStep<F> &step, u32 m_plac
 }
 
 // Writes zeros for the rows that select no matrix.
+template <u32 N>
 ISOBIT_FN void put_zeros(const QProduct &p, const GroupTile &tile, const u32 *list, u32 n0, void *y) {
 #pragma unroll 1
-    for (u32 i = thread_x(); i < tile.count * QT_N; i += QT_BLOCK)
-        if (n0 + i % QT_N < p.n)
-            put_value(y, list[tile.first + i / QT_N] * p.y_row + n0 + i % QT_N, p.dtype, 0);
+    for (u32 i = thread_x(); i < tile.count * N; i += QT_BLOCK)
+        if (n0 + i % N < p.n)
+            put_value(y, list[tile.first + i / N] * p.y_row + n0 + i % N, p.dtype, 0);
 }
 
-template <typename F>
-ISOBIT_FN void q_tile(const QProduct &p, const u8 *w, const EightBitRows &x, const QGroups &groups, void *y) {
-    __shared__ vector_detail::words4 shared[2 * sizeof(TileStep<F>) / 16];
-    __shared__ u32 x_rows[QT_M];
-    TileStep<F> *steps = (TileStep<F> *)shared;
-    static_assert(sizeof(TileStep<F>) % 16 == 0, "both steps are aligned");
+template <typename F, u32 M>
+ISOBIT_FN void q_tile(const QProduct &p, const u8 *w, const EightBitRows &x, const QGroups &groups, u32 stages,
+                      void *y) {
+    constexpr u32 SPLIT = QT_X / M, N = QT_W / SPLIT, EACH = (M * N + QT_BLOCK - 1) / QT_BLOCK;
+    // The values of a segment, with extra places so that rows start at different banks.
+    constexpr u32 PITCH = N + 4;
+    static_assert(sizeof(TileStage<F>) % 16 == 0, "every stage is aligned");
+    static_assert(sizeof(TileStage<F>) + 2 * sizeof(u32) * M <= 64 << 10, "a stage fits every device");
+    static_assert(SPLIT == 1 || SPLIT * M * PITCH * sizeof(float) <= sizeof(TileStage<F>),
+                  "the segments' values lie where the stage was");
+    extern __shared__ vector_detail::words4 shared_words[];
+    __shared__ u32 x_rows[M];
+    __shared__ u32 y_rows[M];
+    TileStage<F> *ring = (TileStage<F> *)shared_words;
 
-    const u32 m_tile = divide(block_x(), p.n_tiles), n0 = (block_x() - m_tile * p.n_tiles.size) * QT_N;
+    const u32 m_tile = divide(block_x(), p.n_tiles), n0 = (block_x() - m_tile * p.n_tiles.size) * N;
     const bool grouped = groups.list != nullptr;
-    GroupTile tile{0, m_tile * QT_M, p.m - m_tile * QT_M};
+    GroupTile tile{0, m_tile * M, p.m - m_tile * M < M ? p.m - m_tile * M : M};
     if (grouped) {
-        tile = group_tile(groups, p.matrices + 1, m_tile, QT_M);
+        tile = group_tile(groups, p.matrices + 1, m_tile, M);
         if (tile.count == 0 || tile.group == p.matrices || p.blocks == 0) {
-            put_zeros(p, tile, groups.list, n0, y);
+            put_zeros<N>(p, tile, groups.list, n0, y);
             return;
         }
     }
-    const auto y_row = [&](u32 row) { return grouped ? groups.list[tile.first + row] : tile.first + row; };
-    if (thread_x() < QT_M && thread_x() < tile.count)
-        x_rows[thread_x()] = divide(y_row(thread_x()), p.repeat);
+    if (thread_x() < tile.count) {
+        const u32 row = grouped ? groups.list[tile.first + thread_x()] : tile.first + thread_x();
+        y_rows[thread_x()] = row;
+        x_rows[thread_x()] = divide(row, p.repeat);
+    }
     barrier();
-    const TileFrom from{w + tile.group * p.w_matrix + n0 * p.w_row, x, x_rows, tile.count, p.n - n0};
-    constexpr u32 TEAMS_N = QT_N / (QT_TEAM_N * 8);
-    const u32 team = thread_x() / TILE_TEAM;
-    const u32 m_place = team / TEAMS_N * QT_TEAM_M * 16, n_place = team % TEAMS_N * QT_TEAM_N * 8;
+    const u8 *matrix = w + tile.group * p.w_matrix;
+    const u64 row_bytes = (u64)(p.blocks / (F::BLOCK / Q_BLOCK)) * F::BYTES;
+    const TileFrom from{matrix + n0 * p.w_row, matrix + (p.n - 1) * p.w_row + row_bytes, x, x_rows, tile.count,
+                        p.n - n0};
+    const u32 team = thread_x() / TILE_TEAM, split = team % SPLIT, row0 = team / SPLIT * 16 + tile_row(thread_x());
 
-    TileValues total, values;
-#pragma unroll
-    for (u32 r = 0; r < QT_TEAM_M * 2; r++)
-#pragma unroll
-        for (u32 c = 0; c < QT_TEAM_N * 2; c++) {
-            total[r][c] = Q_NOTHING;
-            values[r][c] = 0;
-        }
-    start_x(steps[0], p, from, 0);
-    keep_w(steps[0], fetch_w<F>(p, from, 0));
-    copies_wait();
-    barrier();
-    const u32 count = (p.blocks + QT_STEP - 1) / QT_STEP;
+    const u32 chunks = (p.segments + SPLIT - 1) / SPLIT;
 #pragma unroll 1
-    for (u32 step = 0; step < count; step++) {
-        TileStep<F> &now = steps[step % 2], &next = steps[(step + 1) % 2];
-        const bool more = step + 1 < count;
-        TilePart part{};
-        add_sums(now);
-        if (more) {
-            start_x(next, p, from, step + 1);
-            part = fetch_w<F>(p, from, step + 1);
+    for (u32 ahead = 0; ahead < stages; ahead++) {
+        if (ahead < chunks) {
+            start_w<F, SPLIT>(ring[ahead], p, from, ahead * SPLIT);
+            start_x<F, SPLIT>(ring[ahead], p, from, ahead * SPLIT);
         }
-        take_step(values, now, m_place, n_place);
-        if (!more || (step + 1) % (Q_SEGMENT / Q_BLOCK / QT_STEP) == 0) {
+        copies_commit();
+    }
+    float total[EACH];
 #pragma unroll
-            for (u32 r = 0; r < QT_TEAM_M * 2; r++)
-#pragma unroll
-                for (u32 c = 0; c < QT_TEAM_N * 2; c++) {
-                    total[r][c] = total[r][c] + values[r][c];
-                    values[r][c] = 0;
-                }
-        }
-        if (more)
-            keep_w(next, part);
-        copies_wait();
+    for (u32 i = 0; i < EACH; i++)
+        total[i] = Q_NOTHING;
+#pragma unroll 1
+    for (u32 chunk = 0; chunk < chunks; chunk++) {
+        TileStage<F> &stage = ring[stages == 2 ? chunk % 2 : 0];
+        if (stages == 2)
+            copies_wait_but<1>();
+        else
+            copies_wait();
         barrier();
+        const u32 segment = chunk * SPLIT + split;
+        float values[M / 2];
+#pragma unroll
+        for (u32 i = 0; i < M / 2; i++)
+            values[i] = 0;
+        if (segment < p.segments) {
+            InPlace rows[2];
+#pragma unroll
+            for (u32 r = 0; r < 2; r++)
+                rows[r].from = stage.w + (team * 16 + tile_row(thread_x()) + r * 8) * TileStage<F>::PITCH +
+                               tile_before<F>(tile_segment<F>(p, from, row0 + r * 8, segment));
+            take_segment<F, M>(values, stage, rows, split * M, tile.count);
+        }
+        barrier();
+        const bool more = chunk + stages < chunks;
+        if constexpr (SPLIT == 1) {
+#pragma unroll
+            for (u32 i = 0; i < EACH; i++)
+                total[i] = total[i] + values[i];
+        } else {
+            float *all = (float *)&stage;
+#pragma unroll
+            for (u32 i = 0; i < M / 2; i++)
+                all[(split * M + i / 4 * 8 + tile_column(thread_x()) + i % 2) * PITCH + row0 + i % 4 / 2 * 8] =
+                    values[i];
+            barrier();
+            const u32 count = p.segments - chunk * SPLIT;
+#pragma unroll
+            for (u32 i = 0; i < EACH; i++) {
+                const u32 at = thread_x() + i * QT_BLOCK;
+                if (at < M * N)
+                    for (u32 s = 0; s < SPLIT && s < count; s++)
+                        total[i] = total[i] + all[(s * M + at / N) * PITCH + at % N];
+            }
+            if (more)
+                barrier();
+        }
+        if (more) {
+            start_w<F, SPLIT>(stage, p, from, (chunk + stages) * SPLIT);
+            start_x<F, SPLIT>(stage, p, from, (chunk + stages) * SPLIT);
+        }
+        copies_commit();
     }
 
-    const u32 row0 = m_place + tile_row(thread_x()), column0 = n0 + n_place + tile_column(thread_x());
 #pragma unroll
-    for (u32 r = 0; r < QT_TEAM_M * 2; r++) {
-        const u32 row = row0 + r * 8;
-        if (row >= tile.count)
-            continue;
-        const u64 to = y_row(row) * p.y_row;
-#pragma unroll
-        for (u32 c = 0; c < QT_TEAM_N * 2; c++) {
-            const u32 column = column0 + c / 2 * 8 + c % 2;
-            if (column < p.n)
-                put_value(y, to + column, p.dtype, total[r][c]);
-        }
+    for (u32 i = 0; i < EACH; i++) {
+        const u32 at = thread_x() + i * QT_BLOCK;
+        const u32 row = SPLIT == 1 ? i / 4 * 8 + tile_column(thread_x()) + i % 2 : at / N;
+        const u32 column = n0 + (SPLIT == 1 ? row0 + i % 4 / 2 * 8 : at % N);
+        if (row < tile.count && column < p.n)
+            put_value(y, y_rows[row] * p.y_row + column, p.dtype, total[i]);
     }
 }
 
 } // namespace isobit
 
-#define ISOBIT_Q_TILE(NAME, F)                                                                                         \
+#define ISOBIT_Q_TILE(NAME, F, M)                                                                                      \
     namespace isobit {                                                                                                 \
     ISOBIT_KERNEL_HALVES_RESIDENT(256, 2)                                                                              \
-    NAME(const QProduct p, const u8 *w, const EightBitRows x, const QGroups groups, void *y) {                         \
-        q_tile<F>(p, w, x, groups, y);                                                                                 \
+    NAME(const QProduct p, const u8 *w, const EightBitRows x, const QGroups groups, u32 stages, void *y) {             \
+        q_tile<F, M>(p, w, x, groups, stages, y);                                                                      \
     }                                                                                                                  \
     }

@@ -29,6 +29,19 @@ ISOBIT_FN u32 unaligned_word_at(const InPlace &s, u32 at) {
     return byte_at(s, at) | byte_at(s, at + 1) << 8 | byte_at(s, at + 2) << 16 | byte_at(s, at + 3) << 24;
 }
 
+// Bytes in memory from a word on: where the compiler knows `at`'s remainder by 4, nothing is chosen.
+// A word may be read to its end, which is of the same block or of the one behind it.
+struct InWords {
+    const u32 *from;
+};
+
+ISOBIT_FN u32 byte_at(const InWords &s, u32 at) { return ((const u8 *)s.from)[at]; }
+ISOBIT_FN u32 half_at(const InWords &s, u32 at) { return ((const u16 *)s.from)[at / 2]; }
+ISOBIT_FN u32 word_at(const InWords &s, u32 at) {
+    const u32 word = s.from[at / 4];
+    return at % 4 == 0 ? word : word >> 16 | s.from[at / 4 + 1] << 16;
+}
+
 // BYTES bytes in registers.
 template <u32 BYTES>
 struct Held {

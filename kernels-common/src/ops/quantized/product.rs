@@ -182,6 +182,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
         sizes::QUANTIZED_CHOSEN_ROWS.limit_or(self.m, few) >= self.m
     }
 
+    /// Returns the number of stages of a tile in shared memory: two if the device holds them, so
+    /// that one is loaded while the other is used. It does where it holds the stages of large tiles
+    /// of block products.
+    fn stages(&self) -> u32 {
+        1 + u32::from(has_unit_room(self.device, key(self.format, TILE)))
+    }
+
     /// Returns the tiles for more rows than a few: large ones if they fill the device, or if rows
     /// are grouped.
     fn tile(&self) -> Kernel {
@@ -290,10 +297,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let m_tiles = m.div_ceil(kernel.m);
         let launch =
             |tiles| Launch::linear(key(self.format, kernel.variant), (tiles * n_tiles) as u32, kernel.threads as u32);
-        // While a stage is used, the next one is loaded, if the device has the shared memory: it
-        // holds two stages of any format where it holds those of large tiles of block products.
-        let stages = 1 + u32::from(has_unit_room(self.device, key(self.format, TILE)));
-        let staged = |tiles| {
+        let staged = |tiles, stages: u32| {
             let mut launch = launch(tiles);
             launch.config.shared_bytes = stages * stage_bytes(self.format) as u32;
             launch
@@ -307,10 +311,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
                     let (_memory, groups) = group(self.device, &product, ids, (fault, first_row), TILE_M)?;
                     // Every group may end in a partial tile.
                     let tiles = m_tiles + m.min(self.matrices + 1);
-                    staged(tiles).on(self.device, args![product, w, rows, groups, stages, y])
+                    let stages = self.stages();
+                    staged(tiles, stages).on(self.device, args![product, w, rows, groups, stages, y])
                 }
                 TILE | TILE_8 | TILE_16 => {
-                    staged(m_tiles).on(self.device, args![product, w, rows, QGroups::NONE, stages, y])
+                    let stages = self.stages();
+                    staged(m_tiles, stages).on(self.device, args![product, w, rows, QGroups::NONE, stages, y])
                 }
                 VECTOR_FLOAT => launch(m_tiles).on(self.device, args![product, w, x, ids, fault, first_row, y]),
                 _ => launch(m_tiles).on(self.device, args![product, w, x, rows, ids, fault, first_row, y]),

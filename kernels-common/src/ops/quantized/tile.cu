@@ -32,6 +32,23 @@ struct TileStage {
     u8 w[QT_W * PITCH];
 };
 
+namespace tile_detail {
+
+// How a segment's bytes in shared memory are read: as words if they start at one.
+template <bool IN_WORDS>
+struct SegmentOf {
+    using type = InPlace;
+};
+template <>
+struct SegmentOf<true> {
+    using type = InWords;
+};
+
+} // namespace tile_detail
+
+template <typename F>
+using TileSegment = typename tile_detail::SegmentOf<TileStage<F>::BEFORE == 0>::type;
+
 // The sources of a tile: consecutive rows of `w`, the end of their matrix, and rows of activations
 // given by their numbers, in shared memory.
 struct TileFrom {
@@ -78,9 +95,10 @@ ISOBIT_FN void start_w(TileStage<F> &to, const QProduct &p, const TileFrom &from
             const u32 all = (end + 15) / 16 * 16;
             whole = has == end && parts + all <= from.w_end ? all : has / 16 * 16;
         }
-#pragma unroll 4
-        for (u32 at = lane * 16; at < whole; at += THREADS * 16)
-            copy16_start(place + at, parts + at);
+#pragma unroll
+        for (u32 part = 0; part < TileStage<F>::PARTS; part += THREADS)
+            if ((part + lane) * 16 < whole)
+                copy16_start(place + (part + lane) * 16, parts + (part + lane) * 16);
         for (u32 at = whole + lane * SIZE; at < end; at += THREADS * SIZE)
             if (at >= before)
                 *(Element *)(place + at) = at < has ? *(const Element *)(parts + at) : (Element)0;
@@ -107,8 +125,8 @@ ISOBIT_FN void start_x(TileStage<F> &to, const QProduct &p, const TileFrom &from
 // Adds the blocks of a segment to its values: 16 rows of `w` by M rows of activations, in parts of
 // 32 of which the last may be missing. The segment's activations begin at `place`.
 template <typename F, u32 M>
-ISOBIT_FN void take_segment(float (&values)[M / 2], const TileStage<F> &stage, const InPlace (&rows)[2], u32 place,
-                            u32 m_left) {
+ISOBIT_FN void take_segment(float (&values)[M / 2], const TileStage<F> &stage, const TileSegment<F> (&rows)[2],
+                            u32 place, u32 m_left) {
     constexpr u32 SUBS = Q_BLOCK / F::SUB, WORDS = F::SUB / 4, PART = M < 32 ? M : 32;
     constexpr bool OWN_SUMS = F::SUMMAND && F::SUB < Q_BLOCK;
     // A float whose last place is 1: adding an integer to its bits adds the same integer to its
@@ -226,11 +244,12 @@ ISOBIT_FN void q_tile(const QProduct &p, const u8 *w, const EightBitRows &x, con
         for (u32 i = 0; i < M / 2; i++)
             values[i] = 0;
         if (segment < p.segments) {
-            InPlace rows[2];
+            TileSegment<F> rows[2];
 #pragma unroll
             for (u32 r = 0; r < 2; r++)
-                rows[r].from = stage.w + (team * 16 + tile_row(thread_x()) + r * 8) * TileStage<F>::PITCH +
-                               tile_before<F>(tile_segment<F>(p, from, row0 + r * 8, segment));
+                rows[r] = {(decltype(rows[r].from))(stage.w + (team * 16 + tile_row(thread_x()) + r * 8) *
+                                                                   TileStage<F>::PITCH +
+                                                    tile_before<F>(tile_segment<F>(p, from, row0 + r * 8, segment)))};
             take_segment<F, M>(values, stage, rows, split * M, tile.count);
         }
         barrier();

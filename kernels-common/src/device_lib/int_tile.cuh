@@ -57,9 +57,9 @@ struct IntRows {
 #endif
 };
 
-// Takes a thread's words of 16 rows from `word(half_of_rows, w)`, which returns word w of row
-// `tile_row` (0), or of the row 8 further on (1). With a matrix unit no word is asked for twice in a
-// team; without one, the four threads with the same rows ask for the same words.
+// Takes a thread's words of 16 rows from `word(r, w)`, which returns word w of row `tile_row` (r =
+// 0), or of the row 8 further on (r = 1). With a matrix unit no word is asked for twice in a team;
+// without one, the four threads with the same rows ask for the same words.
 template <u32 WORDS, typename W>
 ISOBIT_FN IntRows<WORDS> int_rows(const W &word, u32 thread) {
     static_assert(WORDS == 4 || WORDS == 8, "a product takes 16 or 32 bytes of a row");

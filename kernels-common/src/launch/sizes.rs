@@ -261,7 +261,7 @@ sizes! {
     QUANTIZED_TILE_8_ROWS = Size::fixed("quantized.tile_8_rows", 8);
     /// The number of large tiles from which they fill the device. Fewer leave multiprocessors idle,
     /// and small tiles, which decode the matrix more often, are faster.
-    QUANTIZED_TILE_ENOUGH = Size::of_device("quantized.tile_enough", 2);
+    QUANTIZED_TILE_ENOUGH = Size::of_device("quantized.tile_enough", 1);
     /// The most rows per matrix, if rows select their matrices, for which the kernel for few rows
     /// is faster.
     QUANTIZED_CHOSEN_ROWS = Size::of_device("quantized.chosen_rows", 4);

@@ -140,7 +140,7 @@ class Bench {
                 work.ways = {ggml_mul_mat(work.ctx.get(), work.matrix(format), work.floats(SIDE, m))};
             });
         }
-        for (int64_t tokens : {1, 64}) {
+        for (int64_t tokens : {1, 8, 64}) {
             const std::string work_name = "[" + std::to_string(tokens) + ",2 of 8,4096]@[4096,4096]";
             of_format({"qmatmul_id_q8_1_", "qmatmul_id_"}, work_name, [&](Work & work) {
                 ggml_tensor * ids = work.indices(TOP, tokens, [](int32_t i) { return i * 5 % int32_t(EXPERTS); });

@@ -38,8 +38,8 @@ struct State {
 unsafe impl Send for State {}
 
 /// Returns why the library is not asked for products of f8 on an architecture. AMD lists those of
-/// the HAL's formats for gfx950 and gfx12 alone; opening the library elsewhere takes long, and it is
-/// not built for every card.
+/// the HAL's formats for gfx950 and gfx12 alone; opening the library elsewhere takes long, and it
+/// is not built for every card.
 pub(crate) fn refusal(arch: &str) -> Option<String> {
     let target = arch.split(':').next().unwrap_or_default();
     if target == "gfx950" || target.starts_with("gfx12") {

@@ -124,7 +124,7 @@ fn products_by_experts<R: GpuRuntime>(rows: &mut Rows<'_, R>, format: GgmlDType,
     let blocks = &Layout::contiguous([EXPERTS, SIDE, format.row_bytes(SIDE)?]);
     let all = Layout::contiguous([EXPERTS, SIDE, SIDE]);
     let w = &matrix(rows, format, &all)?;
-    for tokens in [1, 64] {
+    for tokens in [1, 8, 64] {
         let (xl, ids, yl) = (
             &Layout::contiguous([tokens, 1, SIDE]),
             &Layout::contiguous([tokens, TOP]),

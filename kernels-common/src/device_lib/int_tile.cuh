@@ -77,9 +77,9 @@ ISOBIT_FN IntRows<WORDS> int_rows(const W &word, u32 thread) {
     return rows;
 }
 
-// sum = `first` + the products of 16 rows in registers and the first 8 rows of `b`, which have WORDS
-// words each, are `pitch` words apart, in shared memory and aligned to 16 bytes. `thread` is the
-// number of the thread in the block; the whole team must call this function.
+// sum = `first` + the products of 16 rows in registers and the first 8 rows of `b`, which have
+// WORDS words each, are `pitch` words apart, in shared memory and aligned to 16 bytes. `thread` is
+// the number of the thread in the block; the whole team must call this function.
 template <u32 WORDS>
 ISOBIT_FN void int_rows_tile(i32 (&sum)[4], i32 first, const IntRows<WORDS> &rows, const u32 *b, u32 pitch,
                              u32 thread) {

@@ -254,14 +254,9 @@ sizes! {
     QUANTIZED_FLOAT_ROWS = Size::fixed("quantized.float_rows", 16);
     /// The same for block products, in groups of eight.
     QUANTIZED_BLOCK_ROWS = Size::fixed("quantized.block_rows", 16);
-    /// The same for activations through q8_1: one group of four, because more groups would read
-    /// and decode the matrix again.
-    QUANTIZED_INT_ROWS = Size::fixed("quantized.int_rows", 4);
-    /// The most rows of activations through q8_1 in tiles of eight: as many as one tile has.
-    QUANTIZED_TILE_8_ROWS = Size::fixed("quantized.tile_8_rows", 8);
-    /// The number of large tiles from which they fill the device. Fewer leave multiprocessors idle,
-    /// and small tiles, which decode the matrix more often, are faster.
-    QUANTIZED_TILE_ENOUGH = Size::of_device("quantized.tile_enough", 1);
+    /// The number of tiles of products through q8_1 from which they fill the device. Fewer leave
+    /// multiprocessors idle, and smaller tiles, which decode the matrix more often, are faster.
+    QUANTIZED_TILES = Size::of_device("quantized.tiles", 1);
     /// The most rows per matrix, if rows select their matrices, for which the kernel for few rows
     /// is faster.
     QUANTIZED_CHOSEN_ROWS = Size::of_device("quantized.chosen_rows", 4);

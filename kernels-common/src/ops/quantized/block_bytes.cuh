@@ -29,8 +29,8 @@ ISOBIT_FN u32 unaligned_word_at(const InPlace &s, u32 at) {
     return byte_at(s, at) | byte_at(s, at + 1) << 8 | byte_at(s, at + 2) << 16 | byte_at(s, at + 3) << 24;
 }
 
-// Bytes in memory from a word on: where the compiler knows `at`'s remainder by 4, nothing is chosen.
-// A word may be read to its end, which is of the same block or of the one behind it.
+// Bytes in memory from a word on: where the compiler knows `at`'s remainder by 4, nothing is
+// chosen. A word may be read to its end, which is of the same block or of the one behind it.
 struct InWords {
     const u32 *from;
 };

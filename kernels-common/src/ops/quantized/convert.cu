@@ -50,18 +50,20 @@ ISOBIT_FN void q_dequantize(const Conversion &c, const u8 *from, void *to) {
     put_values(to, row * c.blocks * Q_BLOCK + i, c.dtype, x);
 }
 
-// Quantizes block `i` of activations.
+// Quantizes blocks of activations.
 ISOBIT_FN void q_activations(u64 blocks, u32 dtype, const void *x, u32 *q, float *scales) {
-    const u64 i = (u64)block_x() * Q_CONVERT_BLOCK + thread_x();
-    if (i >= blocks)
+    constexpr u32 EACH = Q_BLOCK / Q8_THREADS;
+    __shared__ vector_detail::words4 shared[Q_CONVERT_BLOCK / 4];
+    const u64 i = (u64)block_x() * Q_CONVERT_BLOCK + thread_x(), block = i / Q8_THREADS;
+    float values[EACH] = {};
+    if (block < blocks)
+        values_at(values, x, i * EACH, dtype);
+    const Q8Part part = q8_part(values, (u32 *)shared);
+    if (block >= blocks)
         return;
-    float values[Q_BLOCK];
-    values_at(values, x, i * Q_BLOCK, dtype);
-    const Q8Block block = q8_block(values);
-#pragma unroll
-    for (u32 w = 0; w < 8; w += 4)
-        store(q + i * 8 + w, Pack<4, u32>{{block.q[w], block.q[w + 1], block.q[w + 2], block.q[w + 3]}});
-    store(scales + i * 2, Pack<2, float>{{to_f32(block.d), to_f32(block.s)}});
+    q[i] = part.q;
+    if (i % Q8_THREADS == 0)
+        store(scales + block * 2, Pack<2, float>{{to_f32(part.d), to_f32(part.s)}});
 }
 
 } // namespace isobit

@@ -29,10 +29,12 @@ pub(super) fn code(dtype: DType) -> u32 {
     }
 }
 
-/// Returns the number of threads that quantize one block of a format.
+/// Returns the number of threads that quantize one block of a format together; must match the
+/// kernels.
 fn team(format: GgmlDType) -> usize {
     match format {
         GgmlDType::Q2K | GgmlDType::Q3K | GgmlDType::Q6K => 16,
+        GgmlDType::Q8_0 | GgmlDType::Q8_1 => 8,
         GgmlDType::NVFP4 => 1,
         _ => format.block_size() / BLOCK,
     }
@@ -141,10 +143,12 @@ pub(super) unsafe fn activations<R: GpuRuntime>(
     [q, scales]: [DevicePtr; 2],
     blocks: usize,
 ) -> Result<()> {
-    let most = sizes::ACTIVATION_BLOCKS.limit(blocks.div_ceil(CONVERT_THREADS)) * CONVERT_THREADS;
+    // Blocks of a thread block.
+    let each = CONVERT_THREADS / team(GgmlDType::Q8_1);
+    let most = sizes::ACTIVATION_BLOCKS.limit(blocks.div_ceil(each)) * each;
     for first in (0..blocks).step_by(most) {
         let count = (blocks - first).min(most);
-        let grid = count.div_ceil(CONVERT_THREADS) as u32;
+        let grid = count.div_ceil(each) as u32;
         let x = x.at(dtype, first * BLOCK);
         let (q, scales) = (q.at(DType::U8, first * BLOCK), scales.at(DType::F32, first * 2));
         let launch = Launch::linear(key(GgmlDType::Q8_1, ACTIVATIONS), grid, CONVERT_THREADS as u32);

@@ -9,38 +9,35 @@ use isobit_hal::GgmlDType;
 pub const VECTOR_FLOAT: u8 = 0;
 /// One row of activations through q8_1.
 pub const VECTOR_INT: u8 = 1;
-/// Up to four rows of activations through q8_1.
-pub const VECTOR_INT_4: u8 = 2;
-/// Many rows of activations through q8_1, in tiles of 64.
-pub const TILE: u8 = 3;
+/// Several rows of activations through q8_1: tiles of so many.
+pub const TILE_8: u8 = 2;
+pub const TILE_16: u8 = 3;
+pub const TILE_32: u8 = 4;
+pub const TILE_64: u8 = 5;
 /// Dequantizes blocks to elements.
-pub const DEQUANTIZE: u8 = 4;
+pub const DEQUANTIZE: u8 = 6;
 /// Quantizes elements to blocks.
-pub const QUANTIZE: u8 = 5;
+pub const QUANTIZE: u8 = 7;
 /// Quantizes activations to q8_1; its key has that format.
-pub const ACTIVATIONS: u8 = 6;
-
+pub const ACTIVATIONS: u8 = 8;
 /// Groups rows by the matrix that each of them selects, for any format; its key has the format q8_1
 /// too.
-pub const GROUP: u8 = 7;
+pub const GROUP: u8 = 9;
 /// The values of segments of a block product with few rows of float activations, and their sums.
-pub const BLOCK_VALUES: u8 = 8;
-pub const BLOCK_SUM: u8 = 9;
+pub const BLOCK_VALUES: u8 = 10;
+pub const BLOCK_SUM: u8 = 11;
 /// Packs a matrix for a block product with many rows of float activations, and computes those
 /// results that are chains.
-pub const BLOCK_PACK: u8 = 10;
-pub const BLOCK_CHAINS: u8 = 11;
-/// Several rows of activations through q8_1, in tiles of 8 and of 16, where those of 64 do not fill
-/// the device.
-pub const TILE_8: u8 = 12;
-pub const TILE_16: u8 = 13;
+pub const BLOCK_PACK: u8 = 12;
+pub const BLOCK_CHAINS: u8 = 13;
+
+/// The kernels with tiles, and the rows of their tiles.
+pub const TILES: [(u8, usize); 4] = [(TILE_8, 8), (TILE_16, 16), (TILE_32, 32), (TILE_64, 64)];
 
 /// Segments of k that a thread block of a kernel for few rows processes at a time.
 pub const SEGMENTS_FLOAT: usize = 8;
 /// See [`SEGMENTS_FLOAT`].
 pub const SEGMENTS_INT: usize = 16;
-/// See [`SEGMENTS_FLOAT`].
-pub const SEGMENTS_INT_4: usize = 8;
 
 /// Returns the key of a kernel of a format.
 pub const fn key(format: GgmlDType, variant: u8) -> Key {
@@ -62,15 +59,13 @@ pub fn add(modules: &mut Vec<Module>) {
             module.kernel(key(format, variant), format!("quantized_{what}_{name}"), macro_name, args);
             modules.push(module);
         };
-        let [float, int, int_4] = [SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4].map(|s| s.to_string());
-        let vector_int = "ops/quantized/vector_int.cu";
+        let [float, int] = [SEGMENTS_FLOAT, SEGMENTS_INT].map(|s| s.to_string());
         one("float", "ops/quantized/vector_float.cu", "ISOBIT_Q_VECTOR_FLOAT", VECTOR_FLOAT, &[name, &float]);
-        one("int", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT, &[name, "1", &int]);
-        one("int_4", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT_4, &[name, "4", &int_4]);
-        let tile = "ops/quantized/tile.cu";
-        one("tile", tile, "ISOBIT_Q_TILE", TILE, &[name, "64"]);
-        one("tile_8", tile, "ISOBIT_Q_TILE", TILE_8, &[name, "8"]);
-        one("tile_16", tile, "ISOBIT_Q_TILE", TILE_16, &[name, "16"]);
+        one("int", "ops/quantized/vector_int.cu", "ISOBIT_Q_VECTOR_INT", VECTOR_INT, &[name, &int]);
+        for (variant, rows) in TILES {
+            let own = format!("tile_{rows}");
+            one(&own, "ops/quantized/tile.cu", "ISOBIT_Q_TILE", variant, &[name, &rows.to_string()]);
+        }
         let mut block = Module::new(format!("quantized_block_{name}"), "ops/quantized/block.cu");
         let symbol = |what| format!("quantized_block_{what}_{name}");
         block.kernel(key(format, BLOCK_VALUES), symbol("values"), "ISOBIT_Q_BLOCK_VALUES", &[name]);

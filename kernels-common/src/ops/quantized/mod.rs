@@ -22,8 +22,8 @@ use isobit_hal::{
 };
 
 use crate::manifest::instances::quantized::{
-    ACTIVATIONS, BLOCK_CHAINS, BLOCK_PACK, BLOCK_SUM, BLOCK_VALUES, DEQUANTIZE, GROUP, QUANTIZE, TILE, TILE_8, TILE_16,
-    VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
+    ACTIVATIONS, BLOCK_CHAINS, BLOCK_PACK, BLOCK_SUM, BLOCK_VALUES, DEQUANTIZE, GROUP, QUANTIZE, TILES, VECTOR_FLOAT,
+    VECTOR_INT, key,
 };
 
 /// Returns the kernels that an operation of the family may launch for these dtypes.
@@ -33,8 +33,8 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
         Op::Dequantize(format) => vec![key(*format, DEQUANTIZE)],
         Op::QMatmul(q) | Op::QMatmulId(q) => match q.activations {
             QActivations::Q8_1 => {
-                let own = [VECTOR_INT, VECTOR_INT_4, TILE_8, TILE_16, TILE];
-                let mut keys = own.map(|variant| key(q.format, variant)).to_vec();
+                let mut keys = vec![key(q.format, VECTOR_INT)];
+                keys.extend(TILES.map(|(variant, _)| key(q.format, variant)));
                 keys.extend([ACTIVATIONS, GROUP].map(|variant| key(GgmlDType::Q8_1, variant)));
                 keys
             }

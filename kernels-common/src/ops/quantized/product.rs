@@ -13,19 +13,16 @@ use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, Res
 use std::mem::offset_of;
 
 use crate::manifest::instances::quantized::{
-    GROUP, SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4, TILE, TILE_8, TILE_16, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4,
-    key,
+    GROUP, SEGMENTS_FLOAT, SEGMENTS_INT, TILE_64, TILES, VECTOR_FLOAT, VECTOR_INT, key,
 };
 
 /// The most rows of activations through q8_1 per matrix, if rows select their matrices, for which
 /// the kernel for few rows is faster: it then takes one row at a time, and a tile only has rows of
 /// one matrix.
-const CHOSEN_ROWS: usize = 8;
+const CHOSEN_ROWS: usize = 2;
 /// Threads per block of the kernels for few rows and of those with tiles.
 const VECTOR_THREADS: usize = 128;
 const TILE_THREADS: usize = 256;
-/// Rows of the result in a large tile.
-const TILE_M: usize = 64;
 /// Segments of rows of activations, and of the matrix, in a stage of a tile.
 const STAGE_X: usize = 64;
 const STAGE_W: usize = 128;
@@ -46,7 +43,7 @@ pub(super) fn check_ids<R: GpuRuntime>(
     let product = QProduct { m: m as u32, matrices: matrices as u32, ..QProduct::default() };
     // SAFETY: the layout was validated against its buffer, and the dense ids have all of its
     // elements.
-    unsafe { group(device, &product, dense.ptr, (fault.ptr(), 0), TILE_M).map(drop) }
+    unsafe { group(device, &product, dense.ptr, (fault.ptr(), 0), TILES[0].1).map(drop) }
 }
 
 /// Groups the rows of a product by the matrix that each of them selects, in tiles of so many rows.
@@ -186,22 +183,21 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// that one is loaded while the other is used. It does where it holds the stages of large tiles
     /// of block products.
     fn stages(&self) -> u32 {
-        1 + u32::from(has_unit_room(self.device, key(self.format, TILE)))
+        1 + u32::from(has_unit_room(self.device, key(self.format, TILE_64)))
     }
 
-    /// Returns the tiles for more rows than a few: large ones if they fill the device, or if rows
-    /// are grouped.
+    /// Returns the tiles for more than one row: the largest of which there are enough, and which
+    /// the rows of a matrix fill by more than half.
     fn tile(&self) -> Kernel {
-        let large = Kernel::tile(TILE, TILE_M);
-        if self.ids.is_some() {
-            return large;
-        }
-        if !sizes::QUANTIZED_TILE_8_ROWS.is_exceeded(self.m) {
-            return Kernel::tile(TILE_8, 8);
-        }
-        let enough = self.device.runtime().limits().multiprocessors as usize;
-        let tiles = self.m.div_ceil(large.m).saturating_mul(self.n.div_ceil(large.n));
-        if sizes::QUANTIZED_TILE_ENOUGH.is_reached_or(tiles, enough) { large } else { Kernel::tile(TILE_16, 16) }
+        let rows = self.m.div_ceil(self.matrices.max(1));
+        // Somewhat fewer than one to a multiprocessor lose less than smaller tiles do.
+        let enough = (self.device.runtime().limits().multiprocessors as usize * 3).div_ceil(4);
+        let suits = |tile: &Kernel| {
+            let tiles = self.matrices.saturating_mul(rows.div_ceil(tile.m)).saturating_mul(self.n.div_ceil(tile.n));
+            rows > tile.m / 2 && (tile.m <= 16 || sizes::QUANTIZED_TILES.is_reached_or(tiles, enough))
+        };
+        let tiles = TILES.map(|(variant, m)| Kernel::tile(variant, m));
+        tiles.into_iter().rfind(suits).unwrap_or(tiles[0])
     }
 
     /// # Safety
@@ -209,14 +205,11 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// rows of the result, an id for each row of the result, and the matrices.
     pub(super) unsafe fn run(&self) -> Result<()> {
         let vector =
-            |variant, m, segments| Kernel { variant, m, n: VECTOR_THREADS / segments, threads: VECTOR_THREADS };
+            |variant, segments| Kernel { variant, m: 1, n: VECTOR_THREADS / segments, threads: VECTOR_THREADS };
         let kernel = match self.activations {
-            QActivations::Float => vector(VECTOR_FLOAT, 1, SEGMENTS_FLOAT),
+            QActivations::Float => vector(VECTOR_FLOAT, SEGMENTS_FLOAT),
             QActivations::Q8_1 if self.m == 1 || (self.ids.is_some() && self.are_few()) => {
-                vector(VECTOR_INT, 1, SEGMENTS_INT)
-            }
-            QActivations::Q8_1 if self.ids.is_none() && !sizes::QUANTIZED_INT_ROWS.is_exceeded(self.m) => {
-                vector(VECTOR_INT_4, 4, SEGMENTS_INT_4)
+                vector(VECTOR_INT, SEGMENTS_INT)
             }
             QActivations::Q8_1 => self.tile(),
         };
@@ -245,8 +238,9 @@ impl<R: GpuRuntime> Problem<'_, R> {
     unsafe fn launches(&self, kernel: Kernel, rows: Option<[DevicePtr; 2]>) -> Result<()> {
         let side = sizes::QUANTIZED_SIDE.limit(self.n);
         let n_tiles = self.n.min(side).div_ceil(kernel.n);
-        // Launches take whole groups of rows that share activations, and whole thread blocks.
-        let unit = self.repeat.max(kernel.m);
+        // Launches take whole groups of rows that share activations, which only rows with ids do,
+        // or whole thread blocks.
+        let unit = if self.ids.is_some() { self.repeat } else { kernel.m };
         let blocks = sizes::QUANTIZED_BLOCKS.limit(self.m.div_ceil(kernel.m).saturating_mul(n_tiles));
         let most = (blocks / n_tiles * kernel.m / unit).max(1) * unit;
         for m0 in (0..self.m).step_by(most) {
@@ -297,29 +291,25 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let m_tiles = m.div_ceil(kernel.m);
         let launch =
             |tiles| Launch::linear(key(self.format, kernel.variant), (tiles * n_tiles) as u32, kernel.threads as u32);
-        let staged = |tiles, stages: u32| {
-            let mut launch = launch(tiles);
+        let tiled = |tiles, groups: QGroups| {
+            let (mut launch, stages) = (launch(tiles), self.stages());
             launch.config.shared_bytes = stages * stage_bytes(self.format) as u32;
-            launch
+            // SAFETY: as below; `groups` are those of the rows, or none.
+            unsafe { launch.on(self.device, args![product, w, rows, groups, stages, y]) }
         };
         // SAFETY: the caller promises valid operands. No block accesses rows beyond those of
         // `product`, and the groups' memory returns to the pool after the launches, in stream
         // order.
         unsafe {
             match kernel.variant {
-                TILE if self.ids.is_some() => {
-                    let (_memory, groups) = group(self.device, &product, ids, (fault, first_row), TILE_M)?;
-                    // Every group may end in a partial tile.
-                    let tiles = m_tiles + m.min(self.matrices + 1);
-                    let stages = self.stages();
-                    staged(tiles, stages).on(self.device, args![product, w, rows, groups, stages, y])
-                }
-                TILE | TILE_8 | TILE_16 => {
-                    let stages = self.stages();
-                    staged(m_tiles, stages).on(self.device, args![product, w, rows, QGroups::NONE, stages, y])
-                }
                 VECTOR_FLOAT => launch(m_tiles).on(self.device, args![product, w, x, ids, fault, first_row, y]),
-                _ => launch(m_tiles).on(self.device, args![product, w, x, rows, ids, fault, first_row, y]),
+                VECTOR_INT => launch(m_tiles).on(self.device, args![product, w, x, rows, ids, fault, first_row, y]),
+                _ if self.ids.is_some() => {
+                    let (_memory, groups) = group(self.device, &product, ids, (fault, first_row), kernel.m)?;
+                    // Every group may end in a partial tile.
+                    tiled(m_tiles + m.min(self.matrices + 1), groups)
+                }
+                _ => tiled(m_tiles, QGroups::NONE),
             }
         }
     }

@@ -1,10 +1,13 @@
-// Quantizes to blocks of 32, one thread per block.
+// Quantizes to blocks of 32: those of 4 and 5 bits with one thread per block, those of 8 bits with
+// eight.
 #include "device_lib/halves.cuh"
 #include "ops/quantized/legacy_quants.cuh"
 #include "ops/quantized/q8.cuh"
 #include "ops/quantized/values.cuh"
 
 namespace isobit {
+
+ISOBIT_CONST u32 Q_QUANTIZE_BLOCK = 128;
 
 // The bytes of a block as it is written, two at a time.
 template <typename F>
@@ -83,38 +86,50 @@ ISOBIT_FN Halves<F> nibble_block(const float (&x)[Q_BLOCK]) {
 }
 
 template <typename F>
-ISOBIT_FN Halves<F> eight_bit_block(const float (&x)[Q_BLOCK]) {
-    constexpr u32 HEAD = F::BYTES / 2 - 16;
-    const Q8Block block = q8_block(x);
-    Halves<F> to;
-    to.v[0] = block.d.bits;
-    if constexpr (HEAD > 1)
-        to.v[1] = block.s.bits;
-#pragma unroll
-    for (u32 w = 0; w < 8; w++) {
-        to.v[HEAD + 2 * w] = (u16)block.q[w];
-        to.v[HEAD + 2 * w + 1] = (u16)(block.q[w] >> 16);
-    }
-    return to;
-}
-template <typename F>
-ISOBIT_FN void q_quantize_32(u64 blocks, u32 dtype, const void *from, u8 *to) {
-    constexpr u32 THREADS = 128, NO_NUMBER = 0x7e00;
-    const u64 i = (u64)block_x() * THREADS + thread_x();
+ISOBIT_FN void q_quantize_nibbles(u64 blocks, u32 dtype, const void *from, u8 *to) {
+    constexpr u32 NO_NUMBER = 0x7e00;
+    const u64 i = (u64)block_x() * Q_QUANTIZE_BLOCK + thread_x();
     if (i >= blocks)
         return;
     float x[Q_BLOCK];
     values_at(x, from, i * Q_BLOCK, dtype);
     const bool finite = all_finite(x);
-    Halves<F> block;
-    if constexpr (F::BYTES > Q_BLOCK)
-        block = eight_bit_block<F>(x);
-    else
-        block = nibble_block<F>(x);
+    const Halves<F> block = nibble_block<F>(x);
     u16 *place = (u16 *)(to + i * F::BYTES);
 #pragma unroll
     for (u32 h = 0; h < F::BYTES / 2; h++)
         place[h] = finite ? block.v[h] : (u16)(h == 0 ? NO_NUMBER : 0);
+}
+
+// Blocks of 8 bits, by Q8_THREADS threads each.
+template <typename F>
+ISOBIT_FN void q_quantize_bytes(u64 blocks, u32 dtype, const void *from, u8 *to) {
+    constexpr u32 HEAD = F::BYTES / 2 - 16, EACH = Q_BLOCK / Q8_THREADS;
+    __shared__ vector_detail::words4 shared[Q_QUANTIZE_BLOCK / 4];
+    const u64 i = (u64)block_x() * Q_QUANTIZE_BLOCK + thread_x(), block = i / Q8_THREADS;
+    float x[EACH] = {};
+    if (block < blocks)
+        values_at(x, from, i * EACH, dtype);
+    const Q8Part part = q8_part(x, (u32 *)shared);
+    if (block >= blocks)
+        return;
+    u16 *place = (u16 *)(to + block * F::BYTES);
+    const u32 own = (u32)(i % Q8_THREADS);
+    place[HEAD + 2 * own] = (u16)part.q;
+    place[HEAD + 2 * own + 1] = (u16)(part.q >> 16);
+    if (own == 0) {
+        place[0] = part.d.bits;
+        if constexpr (HEAD > 1)
+            place[1] = part.s.bits;
+    }
+}
+
+template <typename F>
+ISOBIT_FN void q_quantize_32(u64 blocks, u32 dtype, const void *from, u8 *to) {
+    if constexpr (F::BYTES > Q_BLOCK)
+        q_quantize_bytes<F>(blocks, dtype, from, to);
+    else
+        q_quantize_nibbles<F>(blocks, dtype, from, to);
 }
 
 } // namespace isobit

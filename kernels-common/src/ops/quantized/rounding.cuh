@@ -42,6 +42,7 @@ ISOBIT_FN bool all_finite(const float (&x)[N]) {
 
 namespace rounding_detail {
 
+// Cuts v to an integer.
 ISOBIT_FN i32 between(float v, i32 lowest, i32 highest) {
     return v >= (float)lowest ? (v < (float)highest ? (i32)v : highest) : v < (float)lowest ? lowest : 0;
 }
@@ -56,10 +57,11 @@ ISOBIT_FN i32 round_trunc(float v, i32 lowest, i32 highest) {
 // Rounds to nearest, ties to even.
 ISOBIT_FN i32 round_even(float v, i32 lowest, i32 highest) { return rounding_detail::between(rint(v), lowest, highest); }
 
-// Rounds to nearest, ties away from zero. The difference from the integer part is exact.
+// Rounds to nearest, ties away from zero: the number next below one half takes every tie, and no
+// number below one, over the next integer, which is where the conversion cuts.
 ISOBIT_FN i32 round_away(float v, i32 lowest, i32 highest) {
-    const float t = trunc(v);
-    return rounding_detail::between(abs(v - t) >= 0.5f ? t + copysign(1.0f, v) : t, lowest, highest);
+    constexpr u32 SIGN = 0x80000000u, BELOW_HALF = 0x3effffffu;
+    return rounding_detail::between(v + from_bits((to_bits(v) & SIGN) | BELOW_HALF), lowest, highest);
 }
 
 } // namespace isobit

@@ -88,6 +88,13 @@ ISOBIT_FN void start_w(TileStage<F> &to, const QProduct &p, const TileFrom &from
         const u32 has = blocks < 8 ? before + blocks / (F::BLOCK / Q_BLOCK) * F::BYTES : end;
         const u8 *parts = start - before;
         u8 *place = to.w + ((row / 16 * SPLIT + split) * 16 + row % 16) * TileStage<F>::PITCH;
+        if (TileStage<F>::BEFORE == 0 && blocks >= 8 && (u64)start % 16 == 0) {
+#pragma unroll
+            for (u32 part = 0; part < TileStage<F>::PARTS; part += THREADS)
+                if (part + lane < TileStage<F>::PARTS)
+                    copy16_start(place + (part + lane) * 16, start + (part + lane) * 16);
+            continue;
+        }
         // The first and the last part may have bytes of neighbours, but of the matrix: what lies
         // before it is of the allocation, which starts aligned.
         u32 whole = 0;
@@ -269,8 +276,11 @@ ISOBIT_FN void q_tile(const QProduct &p, const u8 *w, const EightBitRows &x, con
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
                 const u32 at = thread_x() + i * QT_BLOCK;
-                if (at < M * N)
-                    for (u32 s = 0; s < SPLIT && s < count; s++)
+                if (at >= M * N)
+                    continue;
+#pragma unroll
+                for (u32 s = 0; s < SPLIT; s++)
+                    if (s < count)
                         total[i] = total[i] + all[(s * M + at / N) * PITCH + at % N];
             }
             if (more)

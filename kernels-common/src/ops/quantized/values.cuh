@@ -31,7 +31,7 @@ namespace values_detail {
 
 template <u32 N, typename T>
 ISOBIT_FN void load_row(float (&x)[N], const T *from) {
-    constexpr int AT_ONCE = pack_size<T>();
+    constexpr int AT_ONCE = pack_size<T>() < (int)N ? pack_size<T>() : (int)N;
 #pragma unroll
     for (u32 i = 0; i < N; i += AT_ONCE) {
         const Pack<AT_ONCE, T> part = load<AT_ONCE>(from + i);
@@ -43,7 +43,7 @@ ISOBIT_FN void load_row(float (&x)[N], const T *from) {
 
 template <u32 N, typename T>
 ISOBIT_FN void store_row(T *to, const float (&x)[N]) {
-    constexpr int AT_ONCE = pack_size<T>();
+    constexpr int AT_ONCE = pack_size<T>() < (int)N ? pack_size<T>() : (int)N;
 #pragma unroll
     for (u32 i = 0; i < N; i += AT_ONCE) {
         Pack<AT_ONCE, T> part;
@@ -56,7 +56,7 @@ ISOBIT_FN void store_row(T *to, const float (&x)[N]) {
 
 } // namespace values_detail
 
-// Loads N neighbours from element `i` on, which must be aligned to 16 bytes.
+// Loads N neighbours from element `i` on, which must be aligned to 16 bytes, or to their size.
 template <u32 N>
 ISOBIT_FN void values_at(float (&x)[N], const void *from, u64 i, u32 dtype) {
     if (dtype == VALUES_F32)

@@ -1,4 +1,4 @@
-// Products with few rows of activations, M per thread block. A thread takes a row of `w` and a
+// Products with few rows of activations, one per thread block. A thread takes a row of `w` and a
 // segment of k, and the values of the segments are added in order. The bytes of `w` pass through
 // shared memory, because with blocks of 18 to 292 bytes the loads of neighbouring threads would be
 // scattered.
@@ -14,25 +14,20 @@ ISOBIT_CONST u32 Q_VECTOR_BLOCK = 128;
 
 // The position of a thread block in the product: threads run along segments, SEGMENTS at a time,
 // and then along rows of `w`.
-template <u32 M, u32 SEGMENTS>
 struct VectorPlace {
-    static constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
-    u32 segment, row, n0, m0;
-    // Rows of `w` and of the result that the thread block has.
-    u32 n_left, m_left;
+    u32 segment, row, n0, m;
+    // Rows of `w` that the thread block has.
+    u32 n_left;
 };
 
-template <u32 M, u32 SEGMENTS>
-ISOBIT_FN VectorPlace<M, SEGMENTS> vector_place(const QProduct &p) {
-    using Place = VectorPlace<M, SEGMENTS>;
-    const u32 group = divide(block_x(), p.n_tiles);
-    Place at;
+template <u32 SEGMENTS>
+ISOBIT_FN VectorPlace vector_place(const QProduct &p) {
+    VectorPlace at;
+    at.m = divide(block_x(), p.n_tiles);
     at.segment = thread_x() % SEGMENTS;
     at.row = thread_x() / SEGMENTS;
-    at.n0 = (block_x() - group * p.n_tiles.size) * Place::ROWS;
-    at.m0 = group * M;
+    at.n0 = (block_x() - at.m * p.n_tiles.size) * (Q_VECTOR_BLOCK / SEGMENTS);
     at.n_left = p.n - at.n0;
-    at.m_left = p.m - at.m0 < M ? p.m - at.m0 : M;
     return at;
 }
 
@@ -60,12 +55,11 @@ ISOBIT_FN void start_chunk(u8 *to, const u8 *from, u32 lane, u32 blocks) {
         *(Part *)(to + i) = 0;
 }
 
-// Adds the segments of a chunk, which threads left in `values`, to the result so far. Threads run
-// along rows of `w` first.
-template <u32 M, u32 SEGMENTS>
-ISOBIT_FN float add_chunk(const float *values, float total, const VectorPlace<M, SEGMENTS> &at, u32 segments) {
-    constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
-    if (thread_x() / ROWS < at.m_left && thread_x() % ROWS < at.n_left) {
+// Adds the segments of a chunk, which threads left in `values`, to the result so far, which each
+// row's thread of the first ones has.
+template <u32 SEGMENTS>
+ISOBIT_FN float add_chunk(const float *values, float total, const VectorPlace &at, u32 segments) {
+    if (thread_x() < Q_VECTOR_BLOCK / SEGMENTS && thread_x() < at.n_left) {
         const float *from = values + thread_x() * (SEGMENTS + 1);
         for (u32 s = 0; s < SEGMENTS && s < segments; s++)
             total = total + from[s];
@@ -73,12 +67,10 @@ ISOBIT_FN float add_chunk(const float *values, float total, const VectorPlace<M,
     return total;
 }
 
-template <u32 M, u32 SEGMENTS>
-ISOBIT_FN void put_results(const QProduct &p, const VectorPlace<M, SEGMENTS> &at, void *y, float total) {
-    constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
-    const u32 row = thread_x() % ROWS, i = thread_x() / ROWS;
-    if (i < at.m_left && row < at.n_left)
-        put_value(y, (at.m0 + i) * p.y_row + at.n0 + row, p.dtype, total);
+template <u32 SEGMENTS>
+ISOBIT_FN void put_results(const QProduct &p, const VectorPlace &at, void *y, float total) {
+    if (thread_x() < Q_VECTOR_BLOCK / SEGMENTS && thread_x() < at.n_left)
+        put_value(y, at.m * p.y_row + at.n0 + thread_x(), p.dtype, total);
 }
 
 // The matrix that an id selects for a row of the result: null if the id selects none. An invalid id

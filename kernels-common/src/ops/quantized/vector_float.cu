@@ -43,16 +43,16 @@ ISOBIT_FN void q_vector_float(const QProduct &p, const u8 *w, const void *x, con
     u8 *w_shared = (u8 *)shared;
     float *x_shared = (float *)shared + W_WORDS, *values = (float *)shared;
 
-    const auto at = vector_place<1, SEGMENTS>(p);
-    const u8 *matrix = chosen_matrix(p, w, ids, at.m0, fault, first_row);
+    const auto at = vector_place<SEGMENTS>(p);
+    const u8 *matrix = chosen_matrix(p, w, ids, at.m, fault, first_row);
     float total = Q_NOTHING;
     if (matrix == nullptr || p.blocks == 0) {
-        put_results(p, at, y, 0.0f);
+        put_results<SEGMENTS>(p, at, y, 0.0f);
         return;
     }
     const u8 *from = matrix + (at.n0 + at.row) * p.w_row;
     u8 *to = w_shared + at.row * SEGMENTS * Q_SEGMENT_BYTES<F>;
-    const u64 x_row = (u64)divide(at.m0, p.repeat) * p.blocks * Q_BLOCK;
+    const u64 x_row = (u64)divide(at.m, p.repeat) * p.blocks * Q_BLOCK;
 #pragma unroll 1
     for (u32 s0 = 0; s0 < p.segments; s0 += SEGMENTS) {
         const u32 blocks = p.blocks - s0 * 8;
@@ -73,11 +73,11 @@ ISOBIT_FN void q_vector_float(const QProduct &p, const u8 *w, const void *x, con
         if (busy)
             values[at.row * (SEGMENTS + 1) + at.segment] = value;
         barrier();
-        total = add_chunk(values, total, at, p.segments - s0);
+        total = add_chunk<SEGMENTS>(values, total, at, p.segments - s0);
         if (s0 + SEGMENTS < p.segments)
             barrier();
     }
-    put_results(p, at, y, total);
+    put_results<SEGMENTS>(p, at, y, total);
 }
 
 } // namespace isobit

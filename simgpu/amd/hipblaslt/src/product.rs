@@ -75,7 +75,8 @@ impl Description {
         if is_f8 || scales.iter().all(Option::is_none) { Ok(scales) } else { Err(HIPBLAS_STATUS_INVALID_VALUE) }
     }
 
-    /// Returns the product of the matrices at these addresses; `None` if its result has no elements.
+    /// Returns the product of the matrices at these addresses; `None` if its result has no
+    /// elements.
     ///
     /// # Errors
     /// `INVALID_VALUE` if an address is null.

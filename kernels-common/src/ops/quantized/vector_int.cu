@@ -16,7 +16,8 @@ ISOBIT_FN float *block_scales(u32 *x_shared, u32 block) {
 }
 
 // The four elements that a thread takes of each of its blocks: neighbours take neighbouring ones.
-// Blocks beyond k are empty.
+// Blocks beyond k are zeros, whose products with finite scales, as those of missing blocks of `w`
+// are, change nothing.
 template <typename T>
 ISOBIT_FN void own_elements(float (&values)[Q8_THREADS][4], const T *row, u32 block0, u32 blocks) {
 #pragma unroll
@@ -61,9 +62,8 @@ ISOBIT_FN void quantize_blocks(u32 *x_shared, const QProduct &p, const void *x, 
         block_words(x_shared, block)[thread_x() % Q8_THREADS] = q8_word(values[i], block_scales(x_shared, block)[0]);
     }
     team_barrier();
-    const bool inside = block0 + own < p.blocks;
-    own_scales[0] = inside ? to_f32(q8_scale(factor)) : Q_NOTHING;
-    own_scales[1] = inside ? to_f32(q8_scaled_sum(factor, q8_sum_of(own_words))) : Q_NOTHING;
+    own_scales[0] = to_f32(q8_scale(factor));
+    own_scales[1] = to_f32(q8_scaled_sum(factor, q8_sum_of(own_words)));
 }
 
 // The same from activations that were quantized before, a block for each thread.
@@ -79,7 +79,7 @@ ISOBIT_FN void fetch_block(u32 *x_shared, const QProduct &p, const EightBitRows 
     } else {
         store(words, Pack<4, u32>{});
         store(words + 4, Pack<4, u32>{});
-        store(scales, Pack<2, float>{{Q_NOTHING, Q_NOTHING}});
+        store(scales, Pack<2, float>{});
     }
 }
 

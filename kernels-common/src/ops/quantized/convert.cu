@@ -52,16 +52,15 @@ ISOBIT_FN void q_dequantize(const Conversion &c, const u8 *from, void *to) {
 
 // Quantizes blocks of activations.
 ISOBIT_FN void q_activations(u64 blocks, u32 dtype, const void *x, u32 *q, float *scales) {
-    constexpr u32 EACH = Q_BLOCK / Q8_THREADS;
     __shared__ vector_detail::words4 shared[Q_CONVERT_BLOCK / 4];
     const u64 i = (u64)block_x() * Q_CONVERT_BLOCK + thread_x(), block = i / Q8_THREADS;
-    float values[EACH] = {};
+    float values[Q8_EACH] = {};
     if (block < blocks)
-        values_at(values, x, i * EACH, dtype);
-    const Q8Part part = q8_part(values, (u32 *)shared);
+        values_at(values, x, i * Q8_EACH, dtype);
+    const Q8Part part = q8_part<true>(values, (u32 *)shared);
     if (block >= blocks)
         return;
-    q[i] = part.q;
+    store(q + i * (Q8_EACH / 4), Pack<Q8_EACH / 4, u32>{{part.q[0], part.q[1]}});
     if (i % Q8_THREADS == 0)
         store(scales + block * 2, Pack<2, float>{{to_f32(part.d), to_f32(part.s)}});
 }

@@ -34,7 +34,7 @@ pub(super) fn code(dtype: DType) -> u32 {
 fn team(format: GgmlDType) -> usize {
     match format {
         GgmlDType::Q2K | GgmlDType::Q3K | GgmlDType::Q6K => 16,
-        GgmlDType::Q8_0 | GgmlDType::Q8_1 => 8,
+        GgmlDType::Q8_0 | GgmlDType::Q8_1 => 4,
         GgmlDType::NVFP4 => 1,
         _ => format.block_size() / BLOCK,
     }

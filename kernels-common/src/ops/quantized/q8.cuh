@@ -1,5 +1,5 @@
 // Makes blocks of q8_0 or q8_1 from 32 elements; integer products also quantize their activations
-// with this. Eight threads make a block together: one thread with a whole block would be busy for
+// with this. Several threads make a block together: one thread with a whole block would be busy for
 // longer than a product of few rows takes to read its matrix.
 #pragma once
 
@@ -34,11 +34,12 @@ ISOBIT_FN u32 q8_most(const float (&x)[N]) {
     return most;
 }
 
-// The greatest of eight, in shared memory.
+// The greatest of N, in shared memory.
+template <u32 N>
 ISOBIT_FN u32 q8_most_of(const u32 *parts) {
     u32 most = 0;
 #pragma unroll
-    for (u32 i = 0; i < 8; i += 4) {
+    for (u32 i = 0; i < N; i += 4) {
         const Pack<4, u32> four = load<4>(parts + i);
 #pragma unroll
         for (u32 l = 0; l < 4; l++)
@@ -83,27 +84,45 @@ ISOBIT_FN f16 q8_scale(const Q8Factor &f) {
 
 ISOBIT_FN f16 q8_scaled_sum(const Q8Factor &f, i32 sum) { return f.finite ? round_to<f16>((float)sum * f.d) : f16{0}; }
 
-// Threads that make a block together, neighbours of one team.
-ISOBIT_CONST u32 Q8_THREADS = 8;
+// Threads that make a block together, neighbours of one team, and elements of each.
+ISOBIT_CONST u32 Q8_THREADS = 4, Q8_EACH = 32 / Q8_THREADS;
 
 // A thread's part of a block, and its scales, which are of the whole block.
 struct Q8Part {
-    u32 q;
+    u32 q[Q8_EACH / 4];
     f16 d, s;
 };
 
-// Makes a block by eight threads with four elements each. `shared` has a place for each thread of
-// the thread block. All threads of a team must call this function.
-ISOBIT_FN Q8Part q8_part(const float (&x)[4], u32 *shared) {
-    const u32 first = thread_x() / Q8_THREADS * Q8_THREADS;
+// Makes a block by four threads with eight elements each. `shared` has a place for each thread of
+// the thread block. All threads of a team must call this function. Without SUM there is no scaled
+// sum.
+template <bool SUM>
+ISOBIT_FN Q8Part q8_part(const float (&x)[Q8_EACH], u32 *shared) {
+    const u32 *first = shared + thread_x() / Q8_THREADS * Q8_THREADS;
     shared[thread_x()] = q8_most(x);
     team_barrier();
-    const Q8Factor factor = q8_factor(q8_most_of(shared + first));
-    const u32 q = q8_word(x, factor.inverse);
-    team_barrier();
-    shared[thread_x()] = q;
-    team_barrier();
-    return {q, q8_scale(factor), q8_scaled_sum(factor, q8_sum_of(shared + first))};
+    const Q8Factor factor = q8_factor(q8_most_of<Q8_THREADS>(first));
+    Q8Part part;
+    i32 sum = 0;
+#pragma unroll
+    for (u32 w = 0; w < Q8_EACH / 4; w++) {
+        part.q[w] = q8_word(x + 4 * w, factor.inverse);
+        sum = sum4(sum, part.q[w]);
+    }
+    part.d = q8_scale(factor);
+    part.s = f16{0};
+    if constexpr (SUM) {
+        team_barrier();
+        shared[thread_x()] = (u32)sum;
+        team_barrier();
+        const Pack<Q8_THREADS, u32> sums = load<Q8_THREADS>(first);
+        sum = 0;
+#pragma unroll
+        for (u32 i = 0; i < Q8_THREADS; i++)
+            sum += (i32)sums.v[i];
+        part.s = q8_scaled_sum(factor, sum);
+    }
+    return part;
 }
 
 } // namespace isobit

@@ -1,5 +1,5 @@
 // Quantizes to blocks of 32: those of 4 and 5 bits with one thread per block, those of 8 bits with
-// eight.
+// four.
 #include "device_lib/halves.cuh"
 #include "ops/quantized/legacy_quants.cuh"
 #include "ops/quantized/q8.cuh"
@@ -104,19 +104,20 @@ ISOBIT_FN void q_quantize_nibbles(u64 blocks, u32 dtype, const void *from, u8 *t
 // Blocks of 8 bits, by Q8_THREADS threads each.
 template <typename F>
 ISOBIT_FN void q_quantize_bytes(u64 blocks, u32 dtype, const void *from, u8 *to) {
-    constexpr u32 HEAD = F::BYTES / 2 - 16, EACH = Q_BLOCK / Q8_THREADS;
+    constexpr u32 HEAD = F::BYTES / 2 - 16;
     __shared__ vector_detail::words4 shared[Q_QUANTIZE_BLOCK / 4];
     const u64 i = (u64)block_x() * Q_QUANTIZE_BLOCK + thread_x(), block = i / Q8_THREADS;
-    float x[EACH] = {};
+    float x[Q8_EACH] = {};
     if (block < blocks)
-        values_at(x, from, i * EACH, dtype);
-    const Q8Part part = q8_part(x, (u32 *)shared);
+        values_at(x, from, i * Q8_EACH, dtype);
+    const Q8Part part = q8_part<(HEAD > 1)>(x, (u32 *)shared);
     if (block >= blocks)
         return;
     u16 *place = (u16 *)(to + block * F::BYTES);
     const u32 own = (u32)(i % Q8_THREADS);
-    place[HEAD + 2 * own] = (u16)part.q;
-    place[HEAD + 2 * own + 1] = (u16)(part.q >> 16);
+#pragma unroll
+    for (u32 h = 0; h < Q8_EACH / 2; h++)
+        place[HEAD + own * (Q8_EACH / 2) + h] = (u16)(part.q[h / 2] >> (h % 2 * 16));
     if (own == 0) {
         place[0] = part.d.bits;
         if constexpr (HEAD > 1)

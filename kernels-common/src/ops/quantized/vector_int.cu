@@ -15,17 +15,20 @@ ISOBIT_FN float *block_scales(u32 *x_shared, u32 block) {
     return (float *)x_shared + block / 8 * Q_X_WORDS + Q_X_SCALES + block % 8 * 2;
 }
 
+// Threads that make a block of the row together.
+ISOBIT_CONST u32 Q_X_TOGETHER = 8;
+
 // The four elements that a thread takes of each of its blocks: neighbours take neighbouring ones.
 // Blocks beyond k are zeros, whose products with finite scales, as those of missing blocks of `w`
 // are, change nothing.
 template <typename T>
-ISOBIT_FN void own_elements(float (&values)[Q8_THREADS][4], const T *row, u32 block0, u32 blocks) {
+ISOBIT_FN void own_elements(float (&values)[Q_X_TOGETHER][4], const T *row, u32 block0, u32 blocks) {
 #pragma unroll
-    for (u32 i = 0; i < Q8_THREADS; i++) {
-        const u32 block = block0 + i * (Q_VECTOR_BLOCK / Q8_THREADS) + thread_x() / Q8_THREADS;
+    for (u32 i = 0; i < Q_X_TOGETHER; i++) {
+        const u32 block = block0 + i * (Q_VECTOR_BLOCK / Q_X_TOGETHER) + thread_x() / Q_X_TOGETHER;
         Pack<4, T> four{};
         if (block < blocks)
-            four = load<4>(row + (u64)block * Q_BLOCK + thread_x() % Q8_THREADS * 4);
+            four = load<4>(row + (u64)block * Q_BLOCK + thread_x() % Q_X_TOGETHER * 4);
 #pragma unroll
         for (u32 l = 0; l < 4; l++)
             values[i][l] = to_compute(four.v[l]);
@@ -35,7 +38,7 @@ ISOBIT_FN void own_elements(float (&values)[Q8_THREADS][4], const T *row, u32 bl
 // Quantizes as many blocks of the row as there are threads, from block `block0` on. Eight threads
 // read a block together; what its elements have in common is computed by one thread of their team.
 ISOBIT_FN void quantize_blocks(u32 *x_shared, const QProduct &p, const void *x, u64 row, u32 block0) {
-    float values[Q8_THREADS][4];
+    float values[Q_X_TOGETHER][4];
     const u64 first = row * p.blocks * Q_BLOCK;
     if (p.dtype == VALUES_F32)
         own_elements(values, (const float *)x + first, block0, p.blocks);
@@ -43,23 +46,23 @@ ISOBIT_FN void quantize_blocks(u32 *x_shared, const QProduct &p, const void *x, 
         own_elements(values, (const f16 *)x + first, block0, p.blocks);
     else
         own_elements(values, (const bf16 *)x + first, block0, p.blocks);
-    constexpr u32 APART = Q_VECTOR_BLOCK / Q8_THREADS, TEAM = 32, TEAM_BLOCKS = TEAM / Q8_THREADS;
+    constexpr u32 APART = Q_VECTOR_BLOCK / Q_X_TOGETHER, TEAM = 32, TEAM_BLOCKS = TEAM / Q_X_TOGETHER;
     const u32 lane = thread_x() % TEAM;
     // The block whose common values this thread computes: one of those that its team reads.
     const u32 own = lane / TEAM_BLOCKS * APART + thread_x() / TEAM * TEAM_BLOCKS + lane % TEAM_BLOCKS;
     u32 *const own_words = block_words(x_shared, own);
     float *const own_scales = block_scales(x_shared, own);
 #pragma unroll
-    for (u32 i = 0; i < Q8_THREADS; i++)
-        block_words(x_shared, i * APART + thread_x() / Q8_THREADS)[thread_x() % Q8_THREADS] = q8_most(values[i]);
+    for (u32 i = 0; i < Q_X_TOGETHER; i++)
+        block_words(x_shared, i * APART + thread_x() / Q_X_TOGETHER)[thread_x() % Q_X_TOGETHER] = q8_most(values[i]);
     team_barrier();
-    const Q8Factor factor = q8_factor(q8_most_of(own_words));
+    const Q8Factor factor = q8_factor(q8_most_of<Q_X_TOGETHER>(own_words));
     own_scales[0] = factor.inverse;
     team_barrier();
 #pragma unroll
-    for (u32 i = 0; i < Q8_THREADS; i++) {
-        const u32 block = i * APART + thread_x() / Q8_THREADS;
-        block_words(x_shared, block)[thread_x() % Q8_THREADS] = q8_word(values[i], block_scales(x_shared, block)[0]);
+    for (u32 i = 0; i < Q_X_TOGETHER; i++) {
+        const u32 block = i * APART + thread_x() / Q_X_TOGETHER;
+        block_words(x_shared, block)[thread_x() % Q_X_TOGETHER] = q8_word(values[i], block_scales(x_shared, block)[0]);
     }
     team_barrier();
     own_scales[0] = to_f32(q8_scale(factor));

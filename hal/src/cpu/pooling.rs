@@ -200,28 +200,35 @@ pub(super) fn averages(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout
     });
 }
 
-/// Norms of order `p`, with a recipe of their own for orders 1 and 2.
-pub(super) fn norms(op: &Op, p: f64, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
+/// Norms of an order, with recipes of their own for orders 1, 2 and 3.
+pub(super) fn norms(op: &Op, order: f64, src: Input<'_>, dst: &mut CpuStorage, dst_layout: &Layout) {
     let windows = Windows::new(op, src.1.dims(), dst_layout.dims());
     dispatch_float!(dst.dtype(), T => {
         type C = <T as Element>::Compute;
         let to = (dst, dst_layout);
         let round = |norms: &mut [C], _: [usize; 2], results: &mut [T]| T::round_all(norms, results);
-        if p == 1.0 {
+        if order == 1.0 {
             return pool::<T, C, T>(windows, src, to, C::ZERO, |sum, x, _| sum.add(x.abs()), round);
         }
-        if p == 2.0 {
+        if order == 2.0 {
             let root = |sums: &mut [C], _: [usize; 2], results: &mut [T]| {
                 sums.iter_mut().for_each(|sum| *sum = FloatCompute::sqrt(*sum));
                 T::round_all(sums, results);
             };
             return pool::<T, C, T>(windows, src, to, C::ZERO, |sum, x, _| FloatCompute::fma(x, x, sum), root);
         }
-        let p = C::from_parameter(p);
+        let p = C::from_parameter(order);
         let root = |sums: &mut [C], _: [usize; 2], results: &mut [T]| {
             sums.iter_mut().for_each(|sum| *sum = <C as Recipes>::pow(*sum, C::ONE.div(p)));
             T::round_all(sums, results);
         };
+        if order == 3.0 {
+            let join = |sum: C, x: C, _| {
+                let magnitude = x.abs();
+                Compute::add(sum, magnitude.mul(magnitude.mul(magnitude)))
+            };
+            return pool::<T, C, T>(windows, src, to, C::ZERO, join, root);
+        }
         let join = |sum: C, x: C, _| Compute::add(sum, <C as Recipes>::pow(x.abs(), p));
         pool::<T, C, T>(windows, src, to, C::ZERO, join, root);
     });

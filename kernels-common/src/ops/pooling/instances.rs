@@ -23,16 +23,17 @@ pub const OWN_SHARE: u8 = 4;
 pub const AVERAGE: usize = 0;
 pub const MAX: usize = 1;
 pub const ARG_MAX: usize = 2;
-/// Norms of order 1, 2, and of any other, which have none either; only the last has [`TILES`].
+/// Norms of order 1, 2, 3, and of any other, which have none either; only the last has [`TILES`].
 pub const ABSOLUTE_SUM: usize = 3;
 pub const EUCLIDEAN: usize = 4;
-pub const POWER_NORM: usize = 5;
+pub const CUBIC: usize = 5;
+pub const POWER_NORM: usize = 6;
 /// The way back through averages, with [`SHARE`] and [`OWN_SHARE`], and through maxima, with one
 /// kernel for all windows, whose key also has the dtype of the positions.
-pub const AVERAGE_BACKWARD: usize = 6;
-pub const MAX_BACKWARD: usize = 7;
+pub const AVERAGE_BACKWARD: usize = 7;
+pub const MAX_BACKWARD: usize = 8;
 /// Sums of the elements of windows.
-pub const COL2IM: usize = 8;
+pub const COL2IM: usize = 9;
 
 /// Returns the number of results that a thread of [`TWOS`] computes: their windows take 16 bytes of
 /// each row of the source.
@@ -71,6 +72,8 @@ pub fn add(modules: &mut Vec<Module>) {
         let norm = |variant| Key::new(Family::Pooling, POWER_NORM, &[dtype], variant);
         module.kernel(norm(ANY), format!("power_pool_{dtype}"), "ISOBIT_POOL", &["PowerNorm", ty, ty]);
         module.kernel(norm(TILES), format!("power_pool_tiles_{dtype}"), "ISOBIT_POWER_POOL_TILES", &[ty]);
+        let cubic = Key::new(Family::Pooling, CUBIC, &[dtype], ANY);
+        module.kernel(cubic, format!("cubic_pool_{dtype}"), "ISOBIT_POOL", &["CubicNorm", ty, ty]);
         modules.push(module);
         let mut module = Module::new(format!("pool_backward_{dtype}"), "ops/pooling/backward.cu");
         for (variant, name, gives) in [(SHARE, "share", "SHARE"), (OWN_SHARE, "own_share", "OWN_SHARE")] {

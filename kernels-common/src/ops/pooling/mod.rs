@@ -10,7 +10,7 @@ use crate::launch::element_walk::{dims, parts, parts_of_blocks};
 use crate::launch::index::Divisor;
 use crate::launch::sizes;
 use crate::manifest::instances::pooling::{
-    ABSOLUTE_SUM, ANY, ARG_MAX, AVERAGE, COL2IM, EUCLIDEAN, MAX, POWER_NORM, TILES, TWOS, width,
+    ABSOLUTE_SUM, ANY, ARG_MAX, AVERAGE, COL2IM, CUBIC, EUCLIDEAN, MAX, POWER_NORM, TILES, TWOS, width,
 };
 use crate::ops::channels::{Groups, groups};
 use crate::ops::{positions, stored};
@@ -27,6 +27,7 @@ fn number(op: &Op) -> usize {
         Op::LpPool(pool) => match pool.p() {
             1.0 => ABSOLUTE_SUM,
             2.0 => EUCLIDEAN,
+            3.0 => CUBIC,
             _ => POWER_NORM,
         },
         Op::Col2im(_) => COL2IM,

@@ -64,6 +64,15 @@ struct PowerNorm {
     ISOBIT_METHOD void add(T x, u32, C order) { sum = sum + ISOBIT_RECIPE_2(pow, isobit::abs(to_compute(x)), order); }
     ISOBIT_METHOD T finish(C order, u32) const { return from_compute<T>(ISOBIT_RECIPE_2(pow, sum, (C)1 / order)); }
 };
+// The norm of order 3, whose powers are products.
+template <typename T>
+struct CubicNorm : PowerNorm<T> {
+    using C = compute_t<T>;
+    ISOBIT_METHOD void add(T x, u32, C) {
+        const C magnitude = isobit::abs(to_compute(x));
+        this->sum = this->sum + magnitude * (magnitude * magnitude);
+    }
+};
 // Powers take longer than loads, and their code is long.
 template <typename T>
 constexpr int several<PowerNorm<T>> = 1;

@@ -122,7 +122,7 @@ fn every_cell_has_what_chooses_a_kernel() {
     let nothing =
         |case: &Case| matches!(case.shape[..], [experts, tokens, top, _, 0, n] if tokens * top > 8 * experts && n > 0);
     assert_eq!(missing(&["qmatmul_id_q4_0", "qmatmul_id_q8_1_q4_0", "qmatmul_id_q8_1_q6_k"], &nothing), [""; 0]);
-    for exponent in [0.0, 1.0, -1.0, 2.0, 0.5] {
+    for exponent in [0.0, 1.0, -1.0, 2.0, 3.0, -2.0, 0.5, -0.5] {
         let has = |case: &Case| case.params.number("exponent") == exponent && case.dst != LayoutSpec::contiguous(1);
         assert_eq!(missing(&["powf"], &has), [""; 0], "{exponent}");
     }

@@ -90,10 +90,10 @@ pub use op::{
     Class, CmpOp, Concat, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Coordinates,
     Copy2d, Dropout, Elu, Family, Flip, GatherNd, GgmlDType, GridPadding, GridSample, GroupNorm, Indexing,
     Interpolation, LayerNorm, LeakyRelu, LocalResponseNorm, LpPool, Matmul, MatmulInteger, NearestMode, Op, Pack,
-    PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, PoolBackward, Powf, Predicate, QActivations, QMatmul,
-    RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, ResizeAxis, Roll, RopeForm, ScaledMatmul, Scan, ScanOp,
-    ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d, UpsampleNearest1d,
-    UpsampleNearest2d,
+    PackedDType, Pad, PadMode, Pool1d, Pool2d, Pool3d, PoolBackward, Powf, PowfRecipe, Predicate, QActivations,
+    QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, Repeat, Resize, ResizeAxis, Roll, RopeForm, ScaledMatmul, Scan,
+    ScanOp, ScatterNd, ScatterOp, ScatterReduce, Sort, TopK, Triangle, UnaryOp, Unpack, UpsampleBilinear2d,
+    UpsampleNearest1d, UpsampleNearest2d,
 };
 pub use packed::{MatmulSide, PackedMatrix, PackedSrc};
 pub use pinned::PinnedBuffer;

@@ -32,6 +32,17 @@ use isobit_kernels::{GpuRuntime, GpuStorage};
 
 const MATRIX: usize = 8192;
 
+/// The exponents of `powf`: one for the recipe of `pow`, and those with kernels of their own.
+const POWERS: [(&str, f64); 7] = [
+    ("powf", 2.5),
+    ("powf_square", 2.0),
+    ("powf_cube", 3.0),
+    ("powf_reciprocal", -1.0),
+    ("powf_inverse_square", -2.0),
+    ("powf_root", 0.5),
+    ("powf_inverse_root", -0.5),
+];
+
 type Call<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
 /// Collects the rows that the arguments select.
@@ -149,7 +160,10 @@ fn elementwise<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()
         rows.add(op.name(), dtype, work, 2 * n * size, Box::new(|| GpuStorage::unary_into(op, src, dst, l)))?;
     }
     if dtype.is_float() {
-        rows.add("powf", dtype, work, 2 * n * size, Box::new(|| GpuStorage::powf_into(Powf::new(2.5), src, dst, l)))?;
+        for (name, exponent) in POWERS {
+            let call = Box::new(|| GpuStorage::powf_into(Powf::new(exponent), src, dst, l));
+            rows.add(name, dtype, work, 2 * n * size, call)?;
+        }
         rows.add("elu", dtype, work, 2 * n * size, Box::new(|| GpuStorage::elu_into(Elu::new(1.0), src, dst, l)))?;
         let leaky = LeakyRelu::new(0.01);
         let call = Box::new(|| GpuStorage::leaky_relu_into(leaky, src, dst, l));

@@ -5,8 +5,10 @@ use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
 use super::element::Element;
 use super::math_dispatch::Recipes;
-use super::walk::{Each, Function, dispatch_compute, dispatch_float_compute, dispatch_recipes, map};
-use crate::{Affine, Celu, Clamp, Elu, Layout, LeakyRelu, Powf, Src};
+use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_float_compute, dispatch_recipes, map};
+use super::{copy, unary};
+use crate::{Affine, Celu, Clamp, Elu, Layout, LeakyRelu, Powf, PowfRecipe, Src, UnaryOp};
+use std::marker::PhantomData;
 
 #[derive(Clone, Copy)]
 struct MulAdd<C> {
@@ -66,6 +68,38 @@ macro_rules! with_parameter {
         }
     };
 }
+/// Defines a power with an exponent that has a recipe of its own.
+macro_rules! power {
+    ($name:ident<$R:ident>($x:ident) => $result:expr) => {
+        struct $name<R>(PhantomData<fn() -> R>);
+
+        impl<R> Clone for $name<R> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<R> Copy for $name<R> {}
+
+        impl<$R: Recipes<Compute: FloatCompute>> Function<1, $R::Compute, $R::Compute> for $name<$R> {
+            #[inline(always)]
+            fn call(self, [$x]: [$R::Compute; 1]) -> $R::Compute {
+                $result
+            }
+        }
+    };
+}
+power!(Cube<R>(x) => x.mul(x.mul(x)));
+power!(InverseSquare<R>(x) => { let inverse = R::recip(x); inverse.mul(inverse) });
+
+/// Returns what the power with an exponent of 1/2 is the root of: powers of -0 and minus infinity
+/// are those of +0 and infinity.
+#[inline(always)]
+fn radicand<C: FloatCompute>(x: C) -> C {
+    if x == C::BOTTOM { C::TOP } else { x.add(C::ZERO) }
+}
+power!(Root<R>(x) => radicand(x).sqrt());
+power!(InverseRoot<R>(x) => R::rsqrt(radicand(x)));
+
 with_parameter!(Power, pow);
 with_parameter!(ExpLinear, elu);
 with_parameter!(ContinuousExpLinear, celu);
@@ -85,9 +119,20 @@ pub(super) fn clamp(op: Clamp, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, d
 }
 
 pub(super) fn powf(op: Powf, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    dispatch_recipes!(dst.dtype(), R => {
+    let dtype = dst.dtype();
+    dispatch_recipes!(dtype, R => {
         type C = <R as Element>::Compute;
-        map(&Each::<_, C, C>::value(Power::<R>(C::from_parameter(op.exponent))), [src], dst, dst_layout);
+        let power: &dyn BlockFunction<1> = match op.recipe(dtype) {
+            PowfRecipe::Pow => &Each::<_, C, C>::value(Power::<R>(C::from_parameter(op.exponent))),
+            PowfRecipe::Itself => return copy::copy(src, dst, dst_layout),
+            PowfRecipe::Square => unary::function(UnaryOp::Sqr, dtype),
+            PowfRecipe::Cube => &Each::<_, C, C>::value(Cube::<R>(PhantomData)),
+            PowfRecipe::Reciprocal => unary::function(UnaryOp::Recip, dtype),
+            PowfRecipe::InverseSquare => &Each::<_, C, C>::value(InverseSquare::<R>(PhantomData)),
+            PowfRecipe::Root => &Each::<_, C, C>::value(Root::<R>(PhantomData)),
+            PowfRecipe::InverseRoot => &Each::<_, C, C>::value(InverseRoot::<R>(PhantomData)),
+        };
+        map(power, [src], dst, dst_layout);
     });
 }
 

@@ -34,7 +34,7 @@ pub use index_map::{Concat, Flip, Pad, PadMode, Repeat, Roll};
 pub use indexing::{GatherNd, Indexing, ScatterNd, ScatterReduce};
 pub use norm::{BatchNorm, GroupNorm, LayerNorm, LocalResponseNorm};
 pub use packed_dtype::{Pack, PackedDType, Unpack};
-pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, Reduce, Triangle};
+pub use params::{Affine, Cast, Celu, Clamp, Copy2d, Elu, LeakyRelu, Matmul, Powf, PowfRecipe, Reduce, Triangle};
 pub use product::{MatmulInteger, ScaledMatmul};
 pub use quantized::{GgmlDType, QActivations, QMatmul};
 pub use random::{Bernoulli, BernoulliProbs, Dropout, RandNormal, RandUniform};

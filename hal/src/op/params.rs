@@ -79,8 +79,10 @@ impl Affine {
     }
 }
 
-/// `x^exponent`, computed like [`BinaryOp::Pow`](super::BinaryOp::Pow) with the exponent rounded to
-/// the compute type. *Floats.*
+/// `x^exponent`, with the exponent rounded to the compute type. *Floats.*
+///
+/// A few exponents have [recipes](PowfRecipe) of their own; all others are computed like
+/// [`BinaryOp::Pow`](super::BinaryOp::Pow).
 ///
 /// ```rust
 /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Powf};
@@ -101,6 +103,50 @@ impl Powf {
     pub const fn new(exponent: f64) -> Self {
         Self { exponent }
     }
+
+    /// Returns how powers of a dtype are computed.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{DType, Powf, PowfRecipe};
+    /// assert_eq!(Powf::new(2.0).recipe(DType::F32), PowfRecipe::Square);
+    /// assert_eq!(Powf::new(1.7).recipe(DType::F32), PowfRecipe::Pow);
+    /// ```
+    pub fn recipe(self, dtype: DType) -> PowfRecipe {
+        let exponent = if dtype == DType::F64 { self.exponent } else { (self.exponent as f32).into() };
+        match exponent {
+            1.0 => PowfRecipe::Itself,
+            2.0 => PowfRecipe::Square,
+            3.0 => PowfRecipe::Cube,
+            -1.0 => PowfRecipe::Reciprocal,
+            -2.0 => PowfRecipe::InverseSquare,
+            0.5 => PowfRecipe::Root,
+            -0.5 => PowfRecipe::InverseRoot,
+            _ => PowfRecipe::Pow,
+        }
+    }
+}
+
+/// How [`Powf`] computes powers, by the exponent: see `docs/numerics.md`, section 5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PowfRecipe {
+    /// As [`BinaryOp::Pow`](super::BinaryOp::Pow).
+    Pow,
+    /// The element itself, for an exponent of 1.
+    Itself,
+    /// As [`UnaryOp::Sqr`](super::UnaryOp::Sqr), for an exponent of 2.
+    Square,
+    /// `x * (x * x)`, for an exponent of 3.
+    Cube,
+    /// As [`UnaryOp::Recip`](super::UnaryOp::Recip), for an exponent of -1.
+    Reciprocal,
+    /// The square of `1 / x`, for an exponent of -2.
+    InverseSquare,
+    /// As [`UnaryOp::Sqrt`](super::UnaryOp::Sqrt), but +0 at -0 and infinity at minus infinity, for
+    /// an exponent of 1/2.
+    Root,
+    /// As [`UnaryOp::Rsqrt`](super::UnaryOp::Rsqrt), but infinity at -0 and +0 at minus infinity,
+    /// for an exponent of -1/2.
+    InverseRoot,
 }
 
 /// ELU (Clevert, Unterthiner and Hochreiter 2015,

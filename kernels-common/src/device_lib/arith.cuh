@@ -270,13 +270,18 @@ ISOBIT_ARITH_FLOAT_UNARY(trunc, isobit::trunc(x))
 ISOBIT_ARITH_FLOAT_UNARY(round_even, isobit::rint(x))
 #undef ISOBIT_ARITH_FLOAT_UNARY
 
+// The root of an element of T.
 template <typename T>
-ISOBIT_FN T sqrt(T value) {
-    const compute_t<T> x = to_compute(value);
+ISOBIT_FN compute_t<T> root(compute_t<T> x) {
     if constexpr (is_same<T, f16> || is_same<T, bf16> || is_same<T, f8e4m3>)
-        return from_compute<T>(narrow::sqrt<T>(x));
+        return narrow::sqrt<T>(x);
     else
-        return from_compute<T>(isobit::sqrt(x));
+        return isobit::sqrt(x);
+}
+
+template <typename T>
+ISOBIT_FN T sqrt(T x) {
+    return from_compute<T>(root<T>(to_compute(x)));
 }
 
 // Rounds to the nearest integer, halves away from zero. The difference from the integer part is

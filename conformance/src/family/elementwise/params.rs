@@ -61,15 +61,23 @@ const EXPONENTS: &[f64] = &[
     f64::NAN,
 ];
 
+/// The exponents with kernels of their own.
+const POWERS: &[f64] = &[2.0, 3.0, 0.5, -0.5, -1.0, -2.0, 1.0];
+
 fn number(draw: &mut Draw, listed: &'static [f64]) -> Real {
     Real(draw.pick(prop_oneof![1 => proptest::sample::select(listed), 1 => -8.0..8.0f64]))
 }
 
 /// Returns the parameters that an index requires: every second case beyond the first ones has the
-/// next listed exponent, so that each meets several layouts.
+/// next listed exponent, so that each meets several layouts, and every fourth one with a kernel of
+/// its own.
 pub(super) fn listed(op: &Op, index: u64) -> Option<Params> {
-    let nth = (index / 2).checked_sub(4).filter(|_| index % 2 == 1)?;
-    matches!(op, Op::Powf(_)).then(|| Params::Number(Real(EXPONENTS[nth as usize % EXPONENTS.len()])))
+    let (list, nth) = match index % 4 {
+        1 | 3 => (EXPONENTS, (index / 2).checked_sub(4)?),
+        2 => (POWERS, (index / 4).checked_sub(2)?),
+        _ => return None,
+    };
+    matches!(op, Op::Powf(_)).then(|| Params::Number(Real(list[nth as usize % list.len()])))
 }
 
 pub(super) fn draw(draw: &mut Draw, cell: &Cell) -> Params {

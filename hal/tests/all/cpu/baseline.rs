@@ -42,7 +42,9 @@ fn elementwise() {
             same_bits((d, e), || x.to_dtype(&l, e).unwrap());
         }
         if d.is_float() {
-            same_bits(("powf", d), || x.powf(&l, 1.7).unwrap());
+            for exponent in [1.7, 2.0, 3.0, -1.0, -2.0, 0.5, -0.5] {
+                same_bits(("powf", d, exponent), || x.powf(&l, exponent).unwrap());
+            }
             same_bits(("elu", d), || x.elu(&l, 1.7).unwrap());
             same_bits(("leaky_relu", d), || x.leaky_relu(&l, 1.7).unwrap());
             same_bits(("celu", d), || x.celu(&l, 1.7).unwrap());

@@ -612,6 +612,67 @@ fn leaky_relu_is_a_product_below_zero() {
     assert_eq!(got, [-3.0 * 0.01, 3.0]);
 }
 
+/// Exponents with recipes of their own.
+const RECIPES: [f64; 7] = [1.0, 2.0, 3.0, -1.0, -2.0, 0.5, -0.5];
+
+/// Those recipes round all numbers of narrow types correctly. For 8-bit floats pow does so as well,
+/// and GPU drivers use it.
+#[test]
+fn powers_of_narrow_floats_are_correctly_rounded() {
+    fn check<T: WithDType>(x: &[T]) {
+        let l = Layout::contiguous(x.len());
+        for exponent in RECIPES {
+            let got = vec::<T>(&storage(x).powf(&l, exponent).unwrap());
+            let is_byte = T::DTYPE.size_in_bytes() == 1;
+            let y = storage(&vec![exponent; x.len()]).to_dtype(&l, T::DTYPE).unwrap();
+            let pow = if is_byte { binary(BinaryOp::Pow, x, &vec(&y)) } else { got.clone() };
+            for ((x, got), pow) in x.iter().zip(got).zip(pow) {
+                let x = value(x.to_scalar());
+                let want = round(x.powf(exponent), T::DTYPE);
+                assert_value(value(got.to_scalar()), want, (T::DTYPE, x, exponent));
+                assert_value(value(pow.to_scalar()), want, (T::DTYPE, "pow", x, exponent));
+            }
+        }
+    }
+    check(&(0..=u16::MAX).map(f16::from_bits).collect::<Vec<_>>());
+    check(&(0..=u16::MAX).map(bf16::from_bits).collect::<Vec<_>>());
+    check(&(0..=u8::MAX).map(F8E4M3::from_bits).collect::<Vec<_>>());
+    check(&(0..=u8::MAX).map(F8E5M2::from_bits).collect::<Vec<_>>());
+}
+
+/// The edge cases are those of C's Annex F, and other results are within the bound of pow.
+#[test]
+fn powers_by_recipes_are_those_of_pow() {
+    let mut rng = Rng(97);
+    let edges = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
+    let singles: Vec<f32> = edges.map(|x| x as f32).into_iter().chain(rng.bits(20_000)).collect();
+    let doubles: Vec<f64> = edges.into_iter().chain(rng.bits(20_000)).collect();
+    let check = |x: f64, exponent: f64, got: f64, rounded: f64, ulp: f64, bound: f64| {
+        let want = x.powf(exponent);
+        let near = (got - want).abs() <= bound * ulp && got.is_sign_negative() == want.is_sign_negative();
+        assert!(near || got == rounded || got.is_nan() && want.is_nan(), "{x:e}^{exponent}: {got:e}, not {want:e}");
+    };
+    for exponent in RECIPES {
+        let got = vec::<f32>(&storage(&singles).powf(&Layout::contiguous(singles.len()), exponent).unwrap());
+        for (&x, got) in singles.iter().zip(got) {
+            let want = f64::from(x).powf(exponent);
+            let ulp = (want.abs() * 2f64.powi(-23)).max(2f64.powi(-149));
+            check(x.into(), exponent, got.into(), round(want, DType::F32), ulp, 2.0);
+        }
+        let got = vec::<f64>(&storage(&doubles).powf(&Layout::contiguous(doubles.len()), exponent).unwrap());
+        for (&x, got) in doubles.iter().zip(got) {
+            let want = x.powf(exponent);
+            check(x, exponent, got, want, (want.abs() * f64::EPSILON).max(f64::from_bits(1)), 4.0);
+        }
+    }
+    // The exponent is rounded to the compute type first.
+    let nearly = 2.0 + 2f64.powi(-30);
+    let [square, power] = [2.0, nearly].map(|e| canonical(&storage(&singles).powf(&Layout::contiguous(9), e).unwrap()));
+    assert_eq!(square, power);
+    let x = storage(&[3.0f64]);
+    assert_ne!(vec::<f64>(&x.powf(&Layout::contiguous(1), nearly).unwrap()), [9.0]);
+}
+
 /// Values that PyTorch 2 gives for CELU, and its limits for alphas beyond PyTorch's.
 #[test]
 fn celu_scales_elu() {

@@ -1,7 +1,8 @@
 //! Two kernels per operation and dtype: affine and clamp for every dtype, the others for floats.
+//! powf has kernels for some exponents, but not of 8-bit floats, whose kernels look results up.
 //! Signed integers share the `affine` kernels of the unsigned ones.
 
-use super::{declaration, functions_of, recipes_of_functions, without_sign};
+use super::{declaration, functions_of, recipes, recipes_of_functions, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -18,6 +19,17 @@ pub const CLAMP: usize = 3;
 pub const LEAKY_RELU: usize = 4;
 /// See [`AFFINE`].
 pub const CELU: usize = 5;
+/// See [`AFFINE`]: powf with an exponent of 3.
+pub const CUBE: usize = 6;
+/// See [`AFFINE`]: powf with an exponent of -2.
+pub const INVERSE_SQUARE: usize = 7;
+/// See [`AFFINE`]: powf with an exponent of 1/2.
+pub const ROOT: usize = 8;
+/// See [`AFFINE`]: powf with an exponent of -1/2.
+pub const INVERSE_ROOT: usize = 9;
+
+const POWERS: [(usize, &str); 4] =
+    [(CUBE, "cube"), (INVERSE_SQUARE, "inverse_square"), (ROOT, "root"), (INVERSE_ROOT, "inverse_root")];
 
 /// Returns the dtype whose key the kernels have: a product or a sum of integers has the same bits
 /// whether they are signed or not.
@@ -61,6 +73,17 @@ pub fn add(modules: &mut Vec<Module>) {
                 module.kernel(key(Key::STRIDED), strided, "ISOBIT_PARAMETER_STRIDED", &args);
             }
             modules.push(module);
+        }
+        if !dtype.is_f8() {
+            let mut powers =
+                Module::new(format!("powers_{dtype}"), "ops/affine/powers.cu").with_prelude(recipes(dtype));
+            for (op, name) in POWERS {
+                let key = |variant| Key::new(Family::Affine, op, &[dtype], variant);
+                powers.kernel(key(Key::CONTIGUOUS), format!("{name}_{dtype}"), "ISOBIT_POWER", &[name, ty]);
+                let strided = format!("{name}_strided_{dtype}");
+                powers.kernel(key(Key::STRIDED), strided, "ISOBIT_POWER_STRIDED", &[name, ty]);
+            }
+            modules.push(powers);
         }
     }
 }

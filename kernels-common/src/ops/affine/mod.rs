@@ -3,28 +3,57 @@
 use crate::key::{Family, Key};
 use crate::launch::Arg;
 use crate::launch::elementwise::{Kernels, run};
-use crate::manifest::instances::affine::{AFFINE, CELU, CLAMP, ELU, LEAKY_RELU, POWF, carrier};
+use crate::manifest::instances::affine::{
+    AFFINE, CELU, CLAMP, CUBE, ELU, INVERSE_ROOT, INVERSE_SQUARE, LEAKY_RELU, POWF, ROOT, carrier,
+};
+use crate::ops::{copy, unary};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, PowfRecipe, Result, Src, UnaryOp};
 
-/// Returns the kernels, with the operation's number in keys.
-fn kernels(op: &Op, dtype: DType) -> Kernels {
-    let (number, has_recipe) = match op {
-        Op::Powf(_) => (POWF, true),
-        Op::Elu(_) => (ELU, true),
-        Op::Celu(_) => (CELU, true),
-        Op::LeakyRelu(_) => (LEAKY_RELU, false),
-        Op::Clamp(_) => (CLAMP, false),
-        _ => (AFFINE, false),
-    };
+/// Returns the operation that does the same, if it has the kernels of another family.
+fn elsewhere(op: &Op, dtype: DType) -> Option<Op> {
+    let Op::Powf(op) = op else { return None };
+    match op.recipe(dtype) {
+        PowfRecipe::Itself => Some(Op::Copy),
+        PowfRecipe::Square => Some(Op::Unary(UnaryOp::Sqr)),
+        PowfRecipe::Reciprocal => Some(Op::Unary(UnaryOp::Recip)),
+        _ => None,
+    }
+}
+
+/// Returns the operation's number in keys.
+fn number(op: &Op, dtype: DType) -> usize {
+    match op {
+        // pow gives 8-bit floats the bits of every recipe.
+        Op::Powf(_) if dtype.is_f8() => POWF,
+        Op::Powf(op) => match op.recipe(dtype) {
+            PowfRecipe::Cube => CUBE,
+            PowfRecipe::InverseSquare => INVERSE_SQUARE,
+            PowfRecipe::Root => ROOT,
+            PowfRecipe::InverseRoot => INVERSE_ROOT,
+            _ => POWF,
+        },
+        Op::Elu(_) => ELU,
+        Op::Celu(_) => CELU,
+        Op::LeakyRelu(_) => LEAKY_RELU,
+        Op::Clamp(_) => CLAMP,
+        _ => AFFINE,
+    }
+}
+
+fn kernels(number: usize, dtype: DType) -> Kernels {
     let key = Key::new(Family::Affine, number, &[carrier(number, dtype)], Key::CONTIGUOUS);
-    Kernels::of_function(key, dtype, has_recipe)
+    Kernels::of_function(key, dtype, matches!(number, POWF | ELU | CELU))
 }
 
 /// Returns the kernels that the operation may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
-    kernels(op, dtypes[0]).keys()
+    match elsewhere(op, dtypes[0]) {
+        Some(Op::Copy) => copy::keys(&Op::Copy, dtypes),
+        Some(op) => unary::keys(&op, dtypes),
+        None => kernels(number(op, dtypes[0]), dtypes[0]).keys(),
+    }
 }
 
 /// Returns a parameter in the form that the kernels take: rounded to the compute type of a float,
@@ -52,6 +81,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst_layout: &Layout,
 ) -> Result<()> {
     let dtype = dst.dtype();
+    if let Some(op) = elsewhere(op, dtype) {
+        return super::apply_into(&op, srcs, dst, dst_layout);
+    }
     let [first, second] = match op {
         Op::Affine(op) => [op.mul, op.add],
         Op::Clamp(op) => [op.min, op.max],
@@ -63,6 +95,11 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
     .map(|value| parameter(value, dtype));
     let both = [Arg::new(&first), Arg::new(&second)];
-    let count = if matches!(op, Op::Affine(_) | Op::Clamp(_)) { 2 } else { 1 };
-    run(|| kernels(op, dtype), srcs, dst, dst_layout, &both[..count])
+    let number = number(op, dtype);
+    let count = match number {
+        AFFINE | CLAMP => 2,
+        CUBE | INVERSE_SQUARE | ROOT | INVERSE_ROOT => 0,
+        _ => 1,
+    };
+    run(|| kernels(number, dtype), srcs, dst, dst_layout, &both[..count])
 }

@@ -1,5 +1,5 @@
-// powf with the exponents 3, -2, 1/2 and -1/2, which have recipes of their own. 1, 2 and -1 have the
-// kernels of other operations.
+// powf with the exponents 3, -2, 1/2 and -1/2, which have recipes of their own. 1, 2 and -1 have
+// the kernels of other operations.
 #include "device_lib/arith.cuh"
 #include "ops/unary/unary.cuh"
 

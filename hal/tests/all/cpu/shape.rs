@@ -325,8 +325,11 @@ fn windows_have_norms() {
         assert_same(&norms(1.0), &windows(&x, dims, pool, sum));
         let root = |v: Vec<(usize, f32)>, _| v.iter().fold(0.0f32, |s, (_, x)| x.mul_add(*x, s)).sqrt();
         assert_same(&norms(2.0), &windows(&x, dims, pool, root));
-        let third = |v: Vec<(usize, f32)>, _| pow(v.iter().fold(0.0, |s, (_, x)| s + pow(x.abs(), 3.0)), 1.0 / 3.0);
+        let cube = |x: f32| x.abs() * (x.abs() * x.abs());
+        let third = |v: Vec<(usize, f32)>, _| pow(v.iter().fold(0.0, |s, (_, x)| s + cube(*x)), 1.0 / 3.0);
         assert_same(&norms(3.0), &windows(&x, dims, pool, third));
+        let other = |v: Vec<(usize, f32)>, _| pow(v.iter().fold(0.0, |s, (_, x)| s + pow(x.abs(), 2.5)), 1.0 / 2.5);
+        assert_same(&norms(2.5), &windows(&x, dims, pool, other));
     }
     // torch.nn.functional.lp_pool1d(torch.tensor([[[3, 4, 5, 12.]]]), 2, 2)
     let x = storage(&[3.0f32, -4.0, 5.0, 12.0]);

@@ -119,6 +119,7 @@ fn a_failed_group_of_one_run_fails_the_joined_report() {
     let joined = || {
         let [a, b] = ["a", "b"].map(|name| path(name).to_str().unwrap().to_string());
         let output = program(&["--compare", &a, &b], &path("joined"));
+        assert!(status(&output) <= 1, "{}", error(&output));
         let row = pair(&report(&path("joined")), "device.pool", "cpu@b", "cpu@b").status;
         (status(&output), row)
     };

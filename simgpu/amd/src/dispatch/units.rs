@@ -1,5 +1,6 @@
 //! The units of a card that hold groups, and how many groups they hold.
 
+use super::LDS_UNIT;
 use crate::isa::Arch;
 use crate::loader::Kernel;
 
@@ -59,23 +60,34 @@ impl Arch {
 }
 
 impl Units {
+    /// Returns the number of waves with these registers that a SIMD holds.
+    pub fn waves(&self, vgprs: u32, sgprs: u32) -> u32 {
+        let by_vgprs = self.vgprs_per_simd / vgprs.max(1).next_multiple_of(self.vgpr_step);
+        let by_sgprs = self.sgprs_per_simd.map_or(u32::MAX, |all| all / sgprs.max(1).next_multiple_of(16));
+        by_vgprs.min(by_sgprs).min(self.waves_per_simd)
+    }
+
     /// Returns the number of threads of a kernel that registers and wave slots allow on a unit.
     pub fn threads(&self, kernel: &Kernel) -> u32 {
-        let by_vgprs = self.vgprs_per_simd / kernel.vgprs.max(1).next_multiple_of(self.vgpr_step);
-        let by_sgprs = self.sgprs_per_simd.map_or(u32::MAX, |sgprs| sgprs / kernel.sgprs.max(1).next_multiple_of(16));
-        self.simds * by_vgprs.min(by_sgprs).min(self.waves_per_simd) * self.lanes
+        self.simds * self.waves(kernel.vgprs, kernel.sgprs) * self.lanes
     }
 
     /// Returns the number of groups that local memory allows on a unit.
     pub fn groups_by_local(&self, kernel: &Kernel, dynamic: usize) -> u32 {
-        let each = kernel.lds_bytes as usize + dynamic;
-        (self.local_bytes as usize).checked_div(each).map_or(u32::MAX, |groups| groups as u32)
+        let each = (kernel.lds_bytes as usize).saturating_add(dynamic).div_ceil(LDS_UNIT as usize);
+        ((self.local_bytes / LDS_UNIT) as usize).checked_div(each).map_or(u32::MAX, |groups| groups as u32)
     }
 
     /// Returns the number of groups of `threads` threads that a unit holds at a time.
     pub fn groups(&self, kernel: &Kernel, threads: u32, dynamic: usize) -> u32 {
         let by_threads = self.threads(kernel) / threads.next_multiple_of(self.lanes).max(1);
         by_threads.min(self.groups_by_local(kernel, dynamic))
+    }
+
+    /// Returns the part of a unit's waves that run at a time, if groups have `threads` threads.
+    pub fn occupancy(&self, kernel: &Kernel, threads: u32, dynamic: usize) -> f64 {
+        let waves = self.groups(kernel, threads, dynamic) * threads.div_ceil(self.lanes);
+        f64::from(waves) / f64::from(self.simds * self.waves_per_simd)
     }
 
     /// Returns the number of groups of `threads` threads that the card holds at a time.

@@ -5,7 +5,7 @@ use super::metadata::{Described, Formats};
 use super::{Image, LoadError};
 use crate::exec::Program;
 use crate::exec::marks::{Kind, Mark, memory};
-use crate::isa::Arch;
+use crate::isa::{Arch, Inst};
 use isobit_simgpu_core::check::Granules;
 use isobit_simgpu_core::coverage::Marks;
 use std::ops::Range;
@@ -227,6 +227,12 @@ impl Kernel {
     /// size.
     pub fn private_with(&self, stack: u32) -> u32 {
         if self.dynamic_stack { self.private_bytes.saturating_add(stack) } else { self.private_bytes }
+    }
+
+    /// Returns its instructions, without those of functions that it calls.
+    pub fn insts(&self) -> impl Iterator<Item = &Inst> {
+        // A step behind code that ends early has no instruction.
+        self.program.steps[self.steps.clone()].iter().filter_map(|step| self.program.insts.get(step.inst as usize))
     }
 }
 

@@ -135,6 +135,11 @@ impl Module {
         self.kernels.get(name).cloned()
     }
 
+    /// Returns every kernel.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.values().map(|kernel| &**kernel)
+    }
+
     /// Returns the address and size of a variable.
     pub fn global(&self, name: &str) -> Option<(u64, u64)> {
         self.globals.get(name).copied()

@@ -132,9 +132,9 @@ ISOBIT_FN void nearest(const T *image, T *result, const Resize &r) {
 #pragma unroll
     for (int d = 0; d < 3; d++)
         from += clamped(r.axes[d], nearest_to(place.position[d], r.rounding)) * r.axes[d].step;
-    const auto copy = [&](u32 c) {
-        return place.is_beyond ? (T)r.outside_bits : from[c * r.image_channel];
-    };
+    // Read here: else clang chooses between the addresses of two u64, and keeps `r` in memory.
+    const T outside = (T)r.outside_bits;
+    const auto copy = [&](u32 c) { return place.is_beyond ? outside : from[c * r.image_channel]; };
     u32 c = 0;
     // Four channels are on their way at once.
 #pragma unroll 1

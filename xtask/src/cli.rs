@@ -144,6 +144,11 @@ fn kernels() -> Command {
         .about("Compiles the kernel tree")
         .arg(flag("all", "Compiles for every published architecture, not only those of development builds"))
         .arg(flag("resources", "Prints registers, spills and shared memory of every kernel for every target"))
+        .arg(
+            flag("occupancy", "Judges AMD's kernels: occupancy, spills, bytes per load, instructions per element")
+                .requires("resources"),
+        )
+        .arg(flag("table", "Writes the table of families to docs/performance.md").requires("occupancy"))
 }
 
 fn bindings() -> Command {

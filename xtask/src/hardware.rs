@@ -3,16 +3,13 @@
 
 use crate::conformance;
 use crate::kernels::packaged;
+use crate::marked;
 use crate::shell::{self, root};
 use crate::submit;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-
-/// The lines between which the table stands in `docs/hardware.md`.
-const BEGIN: &str = "<!-- begin: cargo xtask hardware -->\n";
-const END: &str = "<!-- end -->\n";
 
 /// Writes the table, after adding a submitted report; or only compares it.
 ///
@@ -22,14 +19,7 @@ pub fn run(check: bool, add: Option<&Path>) -> Result<ExitCode> {
     if let Some(submitted) = add {
         self::add(submitted)?;
     }
-    let page = root().join("docs/hardware.md");
-    let text = std::fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
-    let new = with_table(&text, &table(&reports()?))?;
-    if check {
-        ensure!(new == text, "docs/hardware.md is not what docs/hardware/*.json say: run `cargo xtask hardware`");
-    } else if new != text {
-        std::fs::write(&page, new).with_context(|| format!("cannot write {}", page.display()))?;
-    }
+    marked::put("docs/hardware.md", "cargo xtask hardware", &table(&reports()?), check)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -167,13 +157,6 @@ fn table(reports: &[Value]) -> String {
     format!("{head}\n{}\n", lines.join("\n"))
 }
 
-fn with_table(text: &str, table: &str) -> Result<String> {
-    let missing = || format!("docs/hardware.md lacks the lines {BEGIN}and {END}");
-    let (before, rest) = text.split_once(BEGIN).with_context(missing)?;
-    let (_, after) = rest.split_once(END).with_context(missing)?;
-    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,12 +189,5 @@ mod tests {
     #[test]
     fn the_page_is_what_the_reports_say() {
         run(true, None).unwrap();
-    }
-
-    #[test]
-    fn the_table_stands_between_its_marks() {
-        let page = format!("a\n{BEGIN}old\n{END}b\n");
-        assert_eq!(with_table(&page, "new\n").unwrap(), format!("a\n{BEGIN}new\n{END}b\n"));
-        assert!(with_table("no marks", "new").is_err());
     }
 }

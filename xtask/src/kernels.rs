@@ -1,7 +1,7 @@
 //! `cargo xtask kernels`: compiles only the kernel tree.
 
 use crate::shell::cargo;
-use crate::{resources, setup, shell};
+use crate::{occupancy, resources, setup, shell};
 use anyhow::Result;
 use std::process::{Command, ExitCode};
 
@@ -20,17 +20,33 @@ pub fn for_all(command: &mut Command) -> &mut Command {
     command.env("ISOBIT_CUDA_ARCHS", ALL_CUDA).env("ISOBIT_ROCM_ARCHS", ALL_ROCM)
 }
 
+/// What is done with the kernels.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Compiles for every published architecture.
+    pub all: bool,
+    /// Prints what they use.
+    pub resources: bool,
+    /// Judges those for AMD.
+    pub occupancy: bool,
+    /// Writes the table of the judged ones.
+    pub table: bool,
+}
+
 /// Compiles the kernels, and prints their resources if requested.
-pub fn run(all: bool, resources: bool) -> Result<ExitCode> {
+pub fn run(options: &Options) -> Result<ExitCode> {
     setup::ensure_clang()?;
     let with_archs = |mut command: Command| {
-        if all {
+        if options.all {
             for_all(&mut command);
         }
         command
     };
+    if options.occupancy {
+        return occupancy::run(with_archs, options.table);
+    }
     shell::run(&mut with_archs(build(&["--lib"])))?;
-    if resources {
+    if options.resources {
         let folder = shell::target_dir().join("kernel-code");
         let mut export = with_archs(cargo());
         export.args([

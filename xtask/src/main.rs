@@ -14,8 +14,10 @@ mod foreign;
 mod fuzz;
 mod hardware;
 mod kernels;
+mod marked;
 mod model;
 mod mutants;
+mod occupancy;
 mod onnx;
 mod package;
 mod progress;
@@ -67,7 +69,12 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
             filter: text("filter"),
             packages: texts("package"),
         }),
-        "kernels" => kernels::run(args.get_flag("all"), args.get_flag("resources")),
+        "kernels" => kernels::run(&kernels::Options {
+            all: args.get_flag("all"),
+            resources: args.get_flag("resources"),
+            occupancy: args.get_flag("occupancy"),
+            table: args.get_flag("table"),
+        }),
         "bench" => bench::run(&texts("args")),
         "bindings" => {
             bindings::run(&args.get_many::<PathBuf>("include").into_iter().flatten().cloned().collect::<Vec<_>>())

@@ -25,6 +25,9 @@ const STRIDES: &[usize] = &[1, 1, 1, 2, 2, 3, 4, 6];
 const DILATIONS: &[usize] = &[1, 1, 1, 2, 3, 4];
 const PADDINGS: &[usize] = &[0, 0, 1, 1, 2, 3, 6];
 const GROUPS: &[usize] = &[1, 1, 1, 1, 2, 3, 4, 8, 31];
+/// Taps along every dimension, and groups, of convolutions with one channel in a group.
+const TAPS_OF_DEPTHWISE: &[usize] = &[3, 3, 5, 7];
+const GROUPS_OF_DEPTHWISE: &[usize] = &[1, 2, 3, 8, 31];
 const SIZES: &[usize] =
     &[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 28, 31, 32, 33, 63, 65, 127, 128, 129, 255, 257, 511, 513];
 
@@ -48,13 +51,24 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, blocks: bool, plan: &Plan, index: u
     setup.dilation = each(draw, DILATIONS, 1);
     setup.padding = each(draw, PADDINGS, 0);
     // Not in the first cases, whose results are recorded.
-    let is_by_side = !pointwise && index >= 8 && index % 3 == 2;
-    let taps = each(draw, if blocks { TAPS_OF_BLOCKS } else { TAPS }, 1);
+    let is_late = !pointwise && index >= 8;
+    let (is_by_side, is_depthwise) = (is_late && index % 3 == 2, is_late && !blocks && index % 8 == 5);
+    let mut taps = each(draw, if blocks { TAPS_OF_BLOCKS } else { TAPS }, 1);
+    if is_depthwise {
+        taps.fill(draw.one_of(TAPS_OF_DEPTHWISE));
+        setup.stride.fill(1);
+        setup.dilation.fill(1);
+    }
     taps.iter().for_each(|t| left /= t);
     left = left.max(1);
-    let mut channels_in = fit(draw, &mut left, CHANNELS_IN, SEGMENT);
-    let channels_out = fit(draw, &mut left, if blocks { CHANNELS_OUT_OF_BLOCKS } else { CHANNELS_OUT }, TILE);
-    setup.groups = fit(draw, &mut left, GROUPS, 1);
+    let [of_input, of_output, groups] = match (blocks, is_depthwise) {
+        (_, true) => [&[1], &[1], GROUPS_OF_DEPTHWISE],
+        (true, _) => [CHANNELS_IN, CHANNELS_OUT_OF_BLOCKS, GROUPS],
+        _ => [CHANNELS_IN, CHANNELS_OUT, GROUPS],
+    };
+    let mut channels_in = fit(draw, &mut left, of_input, SEGMENT);
+    let channels_out = fit(draw, &mut left, of_output, TILE);
+    setup.groups = fit(draw, &mut left, groups, 1);
     let mut batch = fit(draw, &mut left, &[1, 1, 2, 2, 3, 5], 1);
 
     // The outputs share the remaining budget.

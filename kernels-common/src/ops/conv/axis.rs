@@ -190,6 +190,13 @@ impl Part {
         (a.size, a.outputs, a.taps, a.position, self.first_input) == (1, 1, 1, 0, 0)
     }
 
+    /// Whether neighbouring outputs of a plain convolution meet as many neighbouring taps, and some
+    /// of the input.
+    pub fn slides(&self, taps: usize) -> bool {
+        let a = &self.axis;
+        (a.taps as usize, a.stride, a.dilation) == (taps, 1, 1) && a.size > 0
+    }
+
     /// Returns how many taps the outputs of a phase meet, as `conv_line` of conv.cuh does.
     pub fn taps_of(&self, transposed: bool, phase: usize) -> usize {
         let a = &self.axis;

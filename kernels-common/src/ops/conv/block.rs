@@ -58,9 +58,9 @@ struct Unfolded {
     pixel_first: u64,
 }
 
-const _: () = assert!(size_of::<Unfolded>() == 608);
-const _: () = assert!(offset_of!(Unfolded, phase) == 448 && offset_of!(Unfolded, filled) == 464);
-const _: () = assert!(offset_of!(Unfolded, column_blocks) == 528 && offset_of!(Unfolded, pixel_image) == 584);
+const _: () = assert!(size_of::<Unfolded>() == 624);
+const _: () = assert!(offset_of!(Unfolded, phase) == 464 && offset_of!(Unfolded, filled) == 480);
+const _: () = assert!(offset_of!(Unfolded, column_blocks) == 544 && offset_of!(Unfolded, pixel_image) == 600);
 
 /// How the products of a result are cut into rows of segments.
 #[derive(Debug, Clone, Copy)]

@@ -44,8 +44,9 @@ struct Conv {
     // Blocks along channels and along outputs. `segments` is the number of segments of k that this
     // launch computes separately, 1 if it computes complete results.
     Divisor channel_tiles, output_tiles, segments;
-    // Runs of neighbouring outputs in a row along w; see conv_thin().
-    Divisor runs;
+    // Runs of neighbouring outputs in a row along w, and groups of neighbouring rows in a plane;
+    // see conv_thin() and conv_sliding().
+    Divisor runs, row_groups;
     // Nonzero if four weights along k, or four results along w, can be moved at once.
     u32 kernel_vectors, dst_vectors;
     // Nonzero if neighbours along k are closer in the weights than neighbouring channels.
@@ -60,9 +61,9 @@ struct Conv {
 };
 
 // Must match ops/conv/launch.rs.
-static_assert(sizeof(Conv) == 448);
+static_assert(sizeof(Conv) == 464);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, transposed) == 168 && ISOBIT_OFFSET(Conv, channel_tiles) == 184);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 232 && ISOBIT_OFFSET(Conv, src_image) == 256);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 244 && ISOBIT_OFFSET(Conv, src_image) == 272);
 
 // The work of a block. `unit` counts groups and phases.
 struct ConvBlock {

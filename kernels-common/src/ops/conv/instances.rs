@@ -31,6 +31,11 @@ pub const WARPGROUP: u8 = 11;
 /// [`THIN`] and [`THIN_4`] for any planes.
 pub const THIN_PLANES: u8 = 12;
 pub const THIN_4_PLANES: u8 = 13;
+/// One channel of eight rows of four outputs per thread, for so many taps along h and w, where
+/// input and kernel have one plane.
+pub const SLIDING_3: u8 = 14;
+pub const SLIDING_5: u8 = 15;
+pub const SLIDING_7: u8 = 16;
 
 /// The dtypes that convolutions support.
 pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -60,6 +65,19 @@ pub fn add(modules: &mut Vec<Module>) {
         }
         thin.kernel(key(SEGMENTS), format!("conv_{dtype}_segments"), "ISOBIT_CONV_SEGMENTS", &[ty]);
         modules.push(thin);
+        let mut sliding = Module::new(format!("conv_sliding_{dtype}"), "ops/conv/sliding.cu");
+        for (variant, taps, [of_f64, of_others]) in
+            [(SLIDING_3, "3", ["6", "10"]), (SLIDING_5, "5", ["4", "7"]), (SLIDING_7, "7", ["2", "4"])]
+        {
+            let symbol = format!("conv_{dtype}_sliding_{taps}");
+            sliding.kernel(
+                key(variant),
+                symbol,
+                "ISOBIT_CONV_SLIDING",
+                &[ty, taps, if is_f64 { of_f64 } else { of_others }],
+            );
+        }
+        modules.push(sliding);
         if Matmul::block_digits(dtype).is_some() {
             let mut block = Module::new(format!("conv_block_{dtype}"), "ops/conv/block.cu");
             let symbol = format!("conv_{dtype}_unfold_kernel");

@@ -7,7 +7,9 @@ use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::index::Divisor;
 use crate::launch::{Launch, sizes};
-use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, THIN_4_PLANES, THIN_PLANES, TILE, TILE_UNIT, UNIT};
+use crate::manifest::instances::conv::{
+    SEGMENTS, SLIDING_3, SLIDING_5, SLIDING_7, THIN, THIN_4, THIN_4_PLANES, THIN_PLANES, TILE, TILE_UNIT, UNIT,
+};
 use crate::ops::matmul::unit;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -72,6 +74,7 @@ pub(super) struct Conv {
     output_tiles: Divisor,
     segments: Divisor,
     runs: Divisor,
+    row_groups: Divisor,
     kernel_vectors: u32,
     dst_vectors: u32,
     along_k: u32,
@@ -85,9 +88,9 @@ pub(super) struct Conv {
     kernel_tap: [u64; 3],
 }
 
-const _: () = assert!(size_of::<Conv>() == 448);
+const _: () = assert!(size_of::<Conv>() == 464);
 const _: () = assert!(offset_of!(Conv, transposed) == 168 && offset_of!(Conv, channel_tiles) == 184);
-const _: () = assert!(offset_of!(Conv, kernel_vectors) == 232 && offset_of!(Conv, src) == 256);
+const _: () = assert!(offset_of!(Conv, kernel_vectors) == 244 && offset_of!(Conv, src) == 272);
 
 /// How a kernel divides the results among blocks, and their dynamic shared memory.
 #[derive(Debug, Clone, Copy)]
@@ -97,20 +100,22 @@ pub(super) struct Shape {
     outputs: usize,
     threads: usize,
     /// How many neighbouring outputs along w are computed together, beginning with the first one of
-    /// a row.
+    /// a row, and how many neighbouring rows of them along h.
     run: usize,
+    rows: usize,
     shared: u32,
 }
 
 impl Shape {
     pub const fn new(variant: u8, channels: usize, outputs: usize, threads: usize) -> Self {
-        Self { variant, channels, outputs, threads, run: 1, shared: 0 }
+        Self { variant, channels, outputs, threads, run: 1, rows: 1, shared: 0 }
     }
 
     /// The number of blocks along the outputs.
     fn output_tiles(&self, outputs: usize, parts: &Parts) -> usize {
-        let row = parts.along[2].per_phase;
-        (outputs / row).saturating_mul(row.div_ceil(self.run)).div_ceil(self.outputs / self.run)
+        let [_, rows, row] = parts.along.map(|p| p.per_phase);
+        let tiles = [outputs / rows / row, rows.div_ceil(self.rows), row.div_ceil(self.run)];
+        tiles.into_iter().fold(1, usize::saturating_mul).div_ceil(self.outputs / self.rows / self.run)
     }
 }
 
@@ -125,6 +130,9 @@ const STRIPS: Shape = Shape { run: RUN, ..Shape::new(THIN, 1, 1024, 128) };
 const STRIPS_4: Shape = Shape { run: RUN, ..Shape::new(THIN_4, 4, 512, 128) };
 const STRIPS_OF_PLANES: Shape = Shape { variant: THIN_PLANES, ..STRIPS };
 const STRIPS_4_OF_PLANES: Shape = Shape { variant: THIN_4_PLANES, ..STRIPS_4 };
+/// Of as many outputs along h, in the kernels for 3, 5 and 7 taps along h and w. Must match
+/// `CONV_ROWS` of ops/conv/sliding.cu.
+const SLIDING: Shape = Shape { run: RUN, rows: 8, ..Shape::new(SLIDING_3, 1, 4096, 128) };
 const SUMS: Shape = Shape::new(SEGMENTS, 1, 128, 128);
 
 /// Ranges of groups, images, and outputs along d, h and w.
@@ -244,18 +252,46 @@ impl<R: GpuRuntime> Problem<'_, R> {
         match self.channels_out {
             _ if are_many && near(&far) => Some(self.tiles()),
             _ if are_many && near(&far[1..]) => None,
-            _ => Some(self.strips(parts)),
+            _ => Some(self.strips(images, parts)),
         }
     }
 
     /// Chooses among the kernels of strips.
-    fn strips(&self, parts: &Parts) -> Shape {
+    fn strips(&self, images: usize, parts: &Parts) -> Shape {
+        if let Some(shape) = self.sliding(images, parts) {
+            return shape;
+        }
         match (self.channels_out, parts.along[0].is_one_plane()) {
             (1, true) => STRIPS,
             (1, false) => STRIPS_OF_PLANES,
             (_, true) => STRIPS_4,
             (_, false) => STRIPS_4_OF_PLANES,
         }
+    }
+
+    /// Chooses among the kernels whose threads go down neighbouring rows, if one is for these taps
+    /// and there are enough outputs for its few threads.
+    fn sliding(&self, images: usize, parts: &Parts) -> Option<Shape> {
+        let [d, h, w] = &parts.along;
+        let taps = self.windows[2].taps;
+        let variant = match taps {
+            3 => SLIDING_3,
+            5 => SLIDING_5,
+            7 => SLIDING_7,
+            _ => return None,
+        };
+        let suits = !self.transposed
+            && (self.channels_in, self.channels_out, self.src.space[2]) == (1, 1, 1)
+            && d.is_one_plane()
+            && h.slides(taps)
+            && w.slides(taps);
+        let (of_group, limits) = (parts.product(images, |p| p.per_phase), self.device.runtime().limits());
+        let all_busy = limits.multiprocessors as usize * SLIDING.outputs;
+        let are_enough = || {
+            sizes::CONV_SLIDES.is_reached(of_group)
+                && sizes::CONV_SLIDES_ALL.is_reached_or(of_group.saturating_mul(self.groups), all_busy)
+        };
+        (suits && are_enough()).then_some(Shape { variant, ..SLIDING })
     }
 
     /// Chooses among the kernels of tiles: on NVIDIA's units, on AMD's, or without.
@@ -275,7 +311,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     unsafe fn launch(&self, ranges: &Ranges, parts: &Parts) -> Result<()> {
         let [groups, images] = [0, 1].map(|d| ranges[d].len());
         let (outputs, units) = (parts.product(images, |p| p.per_phase), parts.product(groups, |p| p.phases));
-        let shape = self.shape(images, parts).unwrap_or_else(|| self.strips(parts));
+        let shape = self.shape(images, parts).unwrap_or_else(|| self.strips(images, parts));
         let tensors = self.tensors(ranges, parts);
         let ([src, kernel, dst], bias) = (tensors, self.bias_of(ranges));
 
@@ -367,6 +403,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
             output_tiles: Divisor::new(shape.output_tiles(outputs, parts)),
             segments: Divisor::new(apart),
             runs: Divisor::new(along[2].per_phase.div_ceil(shape.run)),
+            row_groups: Divisor::new(along[1].per_phase.div_ceil(shape.rows)),
             kernel_vectors: u32::from(one_phase && contiguous && fits(kernel.ptr, &[kernel.group, kernel.channel])),
             dst_vectors: u32::from(
                 one_phase

@@ -9,8 +9,8 @@ use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::index::{Dim, IndexDims, push};
 use crate::manifest::instances::conv::{
-    CHAINS, FOLD, PACK, SEGMENTS, SPREAD, THIN, THIN_4, THIN_4_PLANES, THIN_PLANES, TILE, TILE_UNIT, UNFOLD_KERNEL,
-    UNIT, WARPGROUP,
+    CHAINS, FOLD, PACK, SEGMENTS, SLIDING_3, SLIDING_5, SLIDING_7, SPREAD, THIN, THIN_4, THIN_4_PLANES, THIN_PLANES,
+    TILE, TILE_UNIT, UNFOLD_KERNEL, UNIT, WARPGROUP,
 };
 use crate::ops::stored;
 use crate::runtime::{Conv, DevicePtr, GpuRuntime, Strided, Vendor};
@@ -25,10 +25,8 @@ const ADD: Op = Op::Binary(BinaryOp::Add);
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let blocks: &[u8] = &[PACK, SPREAD, UNFOLD_KERNEL, FOLD, CHAINS, WARPGROUP];
     let units = if dtypes[0] == DType::F64 { &[UNIT] } else { blocks };
-    let own = [TILE, TILE_UNIT, THIN, THIN_4, THIN_PLANES, THIN_4_PLANES, SEGMENTS]
-        .iter()
-        .chain(units)
-        .map(|&variant| key(dtypes[0], variant));
+    let strips = [THIN, THIN_4, THIN_PLANES, THIN_4_PLANES, SLIDING_3, SLIDING_5, SLIDING_7];
+    let own = [TILE, TILE_UNIT, SEGMENTS].iter().chain(&strips).chain(units).map(|&variant| key(dtypes[0], variant));
     let bias = if dtypes.len() > 3 { binary::keys(&ADD, dtypes) } else { Vec::new() };
     own.chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).chain(bias).collect()
 }

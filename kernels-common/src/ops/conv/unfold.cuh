@@ -38,9 +38,9 @@ struct ConvUnfolded {
 };
 
 // Must match ops/conv/block.rs.
-static_assert(sizeof(ConvUnfolded) == 608);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, phase) == 448 && ISOBIT_OFFSET(ConvUnfolded, filled) == 464);
-ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, column_blocks) == 528 && ISOBIT_OFFSET(ConvUnfolded, pixel_image) == 584);
+static_assert(sizeof(ConvUnfolded) == 624);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, phase) == 464 && ISOBIT_OFFSET(ConvUnfolded, filled) == 480);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvUnfolded, column_blocks) == 544 && ISOBIT_OFFSET(ConvUnfolded, pixel_image) == 600);
 
 // The matrix of columns of a block's work, and which segments and columns of it.
 struct ConvColumns {

@@ -175,6 +175,29 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// yes, the operation does not return `UnsupportedOp`, `UnsupportedDtype` or `KernelMissing`.
     fn supports(&self, op: &Op, dtypes: &[DType]) -> Support;
 
+    /// Loads the code of these operations, so that their first use takes no longer than later ones.
+    /// Each is given with its dtypes in the order of [`supports`](Self::supports). Otherwise a GPU
+    /// loads each kernel when it is first needed, which takes milliseconds where the driver compiles
+    /// it. It does nothing for code that is loaded, and on a device that loads none.
+    ///
+    /// ```
+    /// use isobit_hal::{BackendDevice, BinaryOp, CpuDevice, DType, Op, UnaryOp};
+    ///
+    /// let device = CpuDevice::new(0)?;
+    /// device.preload(&[
+    ///     (Op::Unary(UnaryOp::Silu), &[DType::BF16; 2]),
+    ///     (Op::Binary(BinaryOp::Add), &[DType::BF16; 3]),
+    /// ])?;
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `UnsupportedDtype` or `UnsupportedOp` if the device does not support one of them, before
+    /// anything is loaded; `CompileFailed` or the driver's error.
+    fn preload(&self, calls: &[(Op, &[DType])]) -> Result<()> {
+        calls.iter().try_for_each(|(op, dtypes)| self.supports(op, dtypes).into_result())
+    }
+
     /// Allocates `shape.elem_count()` zeros.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! What a device reports about itself: its properties, its capabilities, and its memory and
 //! counters.
 
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 use std::fmt;
 
 /// A library that a device has loaded.
@@ -184,6 +184,17 @@ impl Support {
         match self {
             Support::Supported => None,
             Support::Unsupported { reason, .. } => Some(reason),
+        }
+    }
+
+    /// Returns the error that the call itself would return, if the operation is not supported.
+    ///
+    /// # Errors
+    /// Of the kind and with the reason of [`Unsupported`](Support::Unsupported).
+    pub fn into_result(self) -> Result<()> {
+        match self {
+            Support::Supported => Ok(()),
+            Support::Unsupported { kind, reason } => Err(Error::new(kind, reason)),
         }
     }
 }

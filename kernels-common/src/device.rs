@@ -308,6 +308,15 @@ impl<R: GpuRuntime> GpuDevice<R> {
     }
 }
 
+/// Returns the kernels that an operation may launch.
+///
+/// # Errors
+/// Those of [`BackendDevice::supports`].
+fn kernels(op: &Op, dtypes: &[DType]) -> Result<Vec<Key>> {
+    op.check_dtypes(dtypes)?;
+    ops::kernels(op, dtypes)
+}
+
 impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
     type Storage = GpuStorage<R>;
 
@@ -332,7 +341,12 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
     }
 
     fn supports(&self, op: &Op, dtypes: &[DType]) -> Support {
-        op.check_dtypes(dtypes).and_then(|()| ops::check_kernels(op, dtypes)).into()
+        kernels(op, dtypes).map(drop).into()
+    }
+
+    fn preload(&self, calls: &[(Op, &[DType])]) -> Result<()> {
+        let keys = calls.iter().map(|(op, dtypes)| kernels(op, dtypes)).collect::<Result<Vec<_>>>()?.concat();
+        self.0.modules.preload((self.runtime(), self.counts()), &keys).on_device(self)
     }
 
     unsafe fn alloc_uninit(&self, shape: &Shape, dtype: DType) -> Result<GpuStorage<R>> {

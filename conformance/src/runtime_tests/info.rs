@@ -7,6 +7,7 @@ use super::step::{equal, perform};
 use crate::cells::Cell;
 use isobit_hal::{
     BackendDevice, BackendStorage, ComputeCapability, DType, ErrorKind, KernelSource, Layout, Matmul, Numerics, Op,
+    Support,
 };
 
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
@@ -173,6 +174,11 @@ fn supported<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         defined.is_ok() || !answer.is_supported(),
         "{op} of {dtypes:?} is not defined, but the device says that it supports it"
     );
+    let preloaded = case.device.preload(&[(op, &dtypes)]);
+    match answer {
+        Support::Supported => preloaded?,
+        Support::Unsupported { kind, .. } => drop(fails(preloaded, kind, &[])?),
+    }
     // The call also refuses a wrong dtype, with the same kind.
     let l = Layout::contiguous([4]);
     let (a, mut to) = (case.device.zeros(&4.into(), DType::U8)?, case.device.zeros(&4.into(), DType::F32)?);

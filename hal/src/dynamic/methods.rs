@@ -19,6 +19,7 @@ macro_rules! __device_methods {
                 fn info() -> $crate::Result<$crate::DeviceInfo>;
                 fn default_numerics() -> $crate::Numerics;
                 fn supports(op: &$crate::Op, dtypes: &[$crate::DType]) -> $crate::Support;
+                fn preload(calls: &[($crate::Op, &[$crate::DType])]) -> $crate::Result<()>;
                 fn supports_bf16() -> bool;
                 fn random_state() -> Option<&$crate::RandomState>;
                 fn set_seed(seed: u64) -> $crate::Result<()>;

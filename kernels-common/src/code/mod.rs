@@ -10,6 +10,7 @@ mod includes;
 pub(crate) mod kernel_metadata;
 pub(crate) mod modules;
 pub(crate) mod packed;
+mod ptx_part;
 pub(crate) mod rtc;
 pub(crate) mod table;
 pub(crate) mod target;

@@ -99,20 +99,20 @@ pub(crate) fn stored<'a, R: GpuRuntime>(
     srcs[input].storage().expect("validated not to be the destination")
 }
 
-/// Checks that the table has every kernel that an operation may launch for these dtypes. The dtypes
-/// must suit the operation.
+/// Returns the kernels that an operation may launch for these dtypes, all of which the table has.
+/// The dtypes must suit the operation.
 ///
 /// # Errors
 /// `UnsupportedDtype`, naming the missing kernel.
-pub(crate) fn check_kernels(op: &Op, dtypes: &[DType]) -> Result<()> {
+pub(crate) fn kernels(op: &Op, dtypes: &[DType]) -> Result<Vec<Key>> {
     if let Some(&dtype) = dtypes.last()
         && through_f32::is_needed(op, dtype)
     {
-        return through_f32::check(op, dtype);
+        return through_f32::kernels(op, dtype);
     }
     let keys: Vec<Key> = in_family!(op, keys(op, dtypes));
     if !keys.is_empty() && keys.iter().all(|&k| table::find(k).is_some()) {
-        return Ok(());
+        return Ok(keys);
     }
     let names: Vec<_> = dtypes.iter().map(|d| d.as_str()).collect();
     Err(Error::new(

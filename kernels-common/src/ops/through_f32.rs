@@ -4,7 +4,8 @@
 //! while the operation runs, four bytes for each element of each operand. Functions of one argument
 //! have kernels (`function.cuh`), which are short and nine times as fast.
 
-use super::{apply_into as apply, cast, check_kernels};
+use super::{apply_into as apply, cast};
+use crate::key::Key;
 use crate::manifest::instances::has_recipes_of_f32;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -15,15 +16,16 @@ pub(super) fn is_needed(op: &Op, dtype: DType) -> bool {
     has_recipes_of_f32(dtype) && matches!(op, Op::Binary(BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot))
 }
 
-/// Checks that the table has the kernels that [`apply_into`] launches.
+/// Returns the kernels that [`apply_into`] launches, all of which the table has.
 ///
 /// # Errors
 /// `UnsupportedDtype`, naming the missing kernel.
-pub(super) fn check(op: &Op, dtype: DType) -> Result<()> {
+pub(super) fn kernels(op: &Op, dtype: DType) -> Result<Vec<Key>> {
     let cast = Op::Cast(Cast::default());
-    check_kernels(&cast, &[dtype, DType::F32])?;
-    check_kernels(op, &vec![DType::F32; op.inputs() + 1])?;
-    check_kernels(&cast, &[DType::F32, dtype])
+    let mut keys = super::kernels(&cast, &[dtype, DType::F32])?;
+    keys.extend(super::kernels(op, &vec![DType::F32; op.inputs() + 1])?);
+    keys.extend(super::kernels(&cast, &[DType::F32, dtype])?);
+    Ok(keys)
 }
 
 pub(super) fn apply_into<R: GpuRuntime>(

@@ -12,6 +12,7 @@ mod handles;
 mod matrix_unit;
 mod memory;
 mod packed_matrix;
+mod preload;
 mod programs;
 mod quantized_blocks;
 mod runtime;

@@ -187,6 +187,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         if !is_long && (!sizes::SCAN_SPREAD.is_reached(n) || self.are_enough(count)) {
             return launch(ROWS, 1, DevicePtr(0));
         }
+        // One launch, whose blocks take tiles in turn and wait for the totals of those before
+        // theirs, was tried: 64 Mi elements of f32 took 1,019 us instead of 221 on an H200.
         let tiles = n.div_ceil(TILE);
         let sums = accumulator(self.op.op, self.dtype);
         let totals = self.device.alloc(count * tiles, sums)?;

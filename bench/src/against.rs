@@ -129,17 +129,17 @@ fn ratio(row: &Row) -> String {
     row.ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// Reads the earlier benchmark named by `--against` and keeps the rows that are measured now.
-/// Called before anything is measured.
+/// Reads the earlier benchmark named by `--against` and keeps the rows that are asked for. Called
+/// before anything is measured.
 ///
 /// # Errors
-/// Returns the errors of [`Report::read`], and `InvalidArgument` if this benchmark would overwrite
+/// Returns the errors of [`Report::read_runs`], and `InvalidArgument` if this benchmark would overwrite
 /// the file.
 pub fn earlier(args: &Args) -> Result<Option<Report>> {
     let Some(path) = &args.against else { return Ok(None) };
-    let mut report = Report::read(path)?;
+    let mut report = Report::read_runs(path)?;
     let same_file = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
-    if same_file(path, &args.output()) {
+    if args.from.is_none() && same_file(path, &args.output()) {
         let message =
             format!("{} would be overwritten by this benchmark: name another file with --json", path.display());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -263,6 +263,7 @@ mod tests {
         let asked = |more: &[&str]| earlier(&args(more)).unwrap().unwrap().rows.len();
         assert_eq!([asked(&[]), asked(&["--ops", "exp"]), asked(&["--dtypes", "f16"])], [3, 2, 0]);
         assert!(earlier(&args(&["--json", path])).unwrap_err().to_string().contains("overwritten"));
+        assert_eq!(asked(&["--from", path]), 3, "a benchmark that is read overwrites nothing");
         assert_eq!(args(&[]).runs(), 5);
         assert!(earlier(&Args::parse_from(["isobit-bench"])).unwrap().is_none());
     }

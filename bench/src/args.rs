@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::cases::cold_start::ColdStart;
 use clap::Parser;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::path::PathBuf;
@@ -39,16 +40,34 @@ pub struct Args {
     /// second fastest to the second slowest of the five runs, in FILE or now, whichever is larger.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
+    /// Reads the rows from FILE, which an earlier benchmark wrote, instead of measuring them: no GPU
+    /// is needed. `--ops` and `--dtypes` select among its rows, and `--against` compares FILE with
+    /// an earlier one.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["device", "size", "launches", "json", "cold_start", "simgpu"])]
+    pub from: Option<PathBuf>,
+    /// Draws where the rows stand against the roof of the device, by family.
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file, conflicts_with_all = ["cold_start", "simgpu"])]
+    pub plot: Option<PathBuf>,
+    /// Prints the table by family of docs/performance.md instead of all rows.
+    #[arg(long, conflicts_with_all = ["against", "cold_start", "simgpu"])]
+    pub markdown: bool,
     /// Also shows the times of another library, from a file written by peers/pytorch.py or
     /// peers/llama_cpp.cpp. Can be given several times.
     #[arg(long, value_name = "FILE")]
     pub peers: Vec<PathBuf>,
-    /// Measures only the time from the start of the process to the first result.
-    #[arg(long, conflicts_with_all = ["json", "against", "simgpu"])]
-    pub cold_start: bool,
+    /// Measures only what a process that has just started takes.
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["json", "against", "simgpu"])]
+    pub cold_start: Option<ColdStart>,
     /// Measures only the speed of the simulated GPU.
     #[arg(long, conflicts_with_all = ["json", "against"])]
     pub simgpu: bool,
+}
+
+/// Takes the name of a picture. Checked before anything is measured.
+fn svg_file(name: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(name);
+    let is_svg = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("svg"));
+    if is_svg { Ok(path) } else { Err("the picture is SVG: give it a name that ends in .svg".into()) }
 }
 
 impl Args {
@@ -80,5 +99,31 @@ impl Args {
     /// Returns how often each row is measured.
     pub fn runs(&self) -> usize {
         if self.json.is_some() || self.against.is_some() { crate::row::RUNS } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(args: &[&str]) -> std::result::Result<Args, String> {
+        Args::try_parse_from([&["isobit-bench"], args].concat()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_measures_is_refused_with_a_file_that_was_measured() {
+        for more in [&["--json", "b.json"][..], &["--device", "cuda:1"], &["--size", "1"], &["--launches", "5"]] {
+            let message = parsed(&[&["--from", "a.json"], more].concat()).unwrap_err();
+            assert!(message.contains("--from") && message.contains(more[0]), "{message}");
+        }
+        assert!(parsed(&["--from", "a.json", "--against", "b.json", "--plot", "a.svg", "--ops", "exp"]).is_ok());
+        assert!(parsed(&["--from", "a.json", "--markdown", "--against", "b.json"]).is_err(), "two outputs");
+    }
+
+    #[test]
+    fn a_picture_is_svg() {
+        assert!(parsed(&["--plot", "roof.SVG"]).is_ok());
+        let message = parsed(&["--plot", "roof.png"]).unwrap_err();
+        assert!(message.contains("ends in .svg"), "{message}");
     }
 }

@@ -1,14 +1,19 @@
 //! Measures every operation family on a GPU: time, bytes or flops, the floor from a device copy and
-//! a vendor matrix product of the same run, and the ratio of time to floor. Writes a table and
-//! JSON, and compares with an earlier run.
+//! a vendor matrix product of the same run, and the ratio of time to floor. Writes a table, JSON and
+//! a picture, also of an earlier run, and compares with one.
 
 mod against;
 mod args;
 mod cases;
+mod group;
+mod markdown;
 mod measure;
 mod peers;
+mod plot;
 mod report;
+mod roof;
 mod row;
+mod shown;
 mod simgpu;
 
 use args::Args;
@@ -33,6 +38,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args, started: Instant) -> Result<ExitCode> {
+    if let Some(path) = &args.from {
+        return shown::file(path, args);
+    }
     let (driver, ordinal) = args.device()?;
     match driver {
         "cuda" if args.simgpu => simgpu::run::<isobit_cuda::CudaRuntime>("libcuda.so"),
@@ -47,34 +55,21 @@ fn run(args: &Args, started: Instant) -> Result<ExitCode> {
 }
 
 fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: Instant) -> Result<ExitCode> {
-    if args.cold_start {
-        cases::cold_start::measure::<R>(ordinal, started)?;
+    if let Some(what) = args.cold_start {
+        cases::cold_start::measure::<R>(ordinal, started, what)?;
         return Ok(ExitCode::SUCCESS);
     }
     let earlier = against::earlier(args)?;
-    let peers = args.peers.iter().map(|path| peers::Peers::read(path)).collect::<Result<Vec<_>>>()?;
+    let peers = peers::read(&args.peers)?;
     let bench = measure::Bench::<R>::new(ordinal, args.launches)?;
     let mut report = report::Report::new(&bench, args)?;
     if let Some(earlier) = &earlier {
         against::check_comparable(earlier, &report)?;
     }
     report.rows = measured(&bench, args)?;
-    for peer in peers {
-        let unmet = peer.fill(&mut report.rows);
-        if unmet > 0 {
-            eprintln!("note: {unmet} rows of {} have no counterpart among those measured", peer.source);
-        }
-        report.peers.push(peer.source);
-    }
+    peers::fill(peers, &mut report);
     report.write(&args.output())?;
-    let Some(earlier) = earlier else {
-        report.show();
-        return Ok(ExitCode::SUCCESS);
-    };
-    println!("before: {}\nnow:    {}", earlier.title(), report.title());
-    let comparison = against::compare(&earlier.rows, &report.rows);
-    comparison.show();
-    Ok(if comparison.is_slower() { 1.into() } else { ExitCode::SUCCESS })
+    shown::report(&report, earlier.as_ref(), &roof::Roof::of(&report), args)
 }
 
 /// Measures all rows once, then all of them again: a GPU that warms up or is disturbed for a while

@@ -1,15 +1,33 @@
 //! Times of another library, as `peers/pytorch.py` and `peers/llama_cpp.cpp` write them.
 
+use crate::report::Report;
 use crate::row::Row;
 use isobit_hal::{Error, ErrorKind, Result};
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Reads the files of `--peers`.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Peers>> {
+    paths.iter().map(|path| Peers::read(path)).collect()
+}
+
+/// Fills in the peers' times, and says how many have no place.
+pub fn fill(peers: Vec<Peers>, report: &mut Report) {
+    for peer in peers {
+        let unmet = peer.fill(&mut report.rows);
+        if unmet > 0 {
+            eprintln!("note: {unmet} rows of {} have no counterpart among those of the benchmark", peer.source);
+        }
+        report.peers.retain(|known| *known != peer.source);
+        report.peers.push(peer.source);
+    }
+}
 
 /// The rows of another library.
 #[derive(Debug, Deserialize)]
 pub struct Peers {
     /// The library and its version.
-    pub source: String,
+    source: String,
     rows: Vec<PeerRow>,
 }
 
@@ -23,7 +41,7 @@ struct PeerRow {
 
 impl Peers {
     /// Reads such a file.
-    pub fn read(path: &Path) -> Result<Self> {
+    fn read(path: &Path) -> Result<Self> {
         let failed = |e: std::io::Error| {
             Error::new(ErrorKind::Other, format!("cannot read the times of a peer from {}", path.display()))
                 .with_source(e)
@@ -37,7 +55,7 @@ impl Peers {
     ///
     /// Returns how many of the peer's rows have no counterpart: they were left out by a filter, or
     /// have another name on one side.
-    pub fn fill(&self, rows: &mut [Row]) -> usize {
+    fn fill(&self, rows: &mut [Row]) -> usize {
         for row in rows.iter_mut() {
             if let Some(peer) = self.rows.iter().find(|peer| peer.is_of(row)) {
                 row.peers_us.insert(self.source.clone(), peer.us);

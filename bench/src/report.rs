@@ -52,29 +52,49 @@ impl Report {
         })
     }
 
-    /// Reads a report that `--json` wrote.
+    /// Reads a report that a benchmark wrote.
     ///
     /// # Errors
-    /// Returns `Other` if the file cannot be read, is not such a report, or has too few runs to
-    /// determine their spread.
+    /// Returns `Other` if the file cannot be read or is not such a report.
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |why: String| {
             let path = path.display();
-            Error::new(
-                ErrorKind::Other,
-                format!("cannot compare with {path}: {why}; `--json FILE` writes a file that can be compared"),
-            )
+            let help = "`cargo xtask bench` writes such a file to target/bench/bench.json";
+            Error::new(ErrorKind::Other, format!("cannot read a benchmark from {path}: {why}; {help}"))
         };
         let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
         let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| failed(e.to_string()))?;
+        if json["schema"].is_null() {
+            let peers = json["source"].as_str().map(|peer| format!("it has times of {peer}, for `--peers`"));
+            return Err(failed(peers.unwrap_or_else(|| "it has no schema".into())));
+        }
         if json["schema"] != SCHEMA {
             return Err(failed(format!("it has schema {}, but this benchmark has schema {SCHEMA}", json["schema"])));
         }
         let report: Self = serde_json::from_value(json).map_err(|e| failed(e.to_string()))?;
-        if report.runs != RUNS || report.rows.iter().any(|row| row.runs_us.len() != RUNS) {
-            return Err(failed(format!("it has {} run of each row, but {RUNS} are needed", report.runs)));
+        let untimed = |row: &&Row| !(row.us > 0.0 && row.us.is_finite());
+        match report.rows.iter().find(untimed) {
+            Some(row) => Err(failed(format!("the row {:?} takes {} us", row.name(), row.us))),
+            None => Ok(report),
         }
-        Ok(report)
+    }
+
+    /// Reads a report to compare it with another one.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::read`], and `Other` if there are too few runs to determine
+    /// their spread.
+    pub fn read_runs(path: &Path) -> Result<Self> {
+        let report = Self::read(path)?;
+        if report.runs == RUNS && report.rows.iter().all(|row| row.runs_us.len() == RUNS) {
+            return Ok(report);
+        }
+        let message = format!(
+            "cannot compare {}: it has {} run of each row, but {RUNS} are needed; `--json FILE` writes a file that can be compared",
+            path.display(),
+            report.runs
+        );
+        Err(Error::new(ErrorKind::Other, message))
     }
 
     /// Writes the report to `path`.
@@ -86,7 +106,7 @@ impl Report {
         folder.map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
         let text = serde_json::to_string_pretty(self).map_err(|e| failed(e.into()))?;
         std::fs::write(path, text).map_err(failed)?;
-        println!("wrote {}", path.display());
+        eprintln!("wrote {}", path.display());
         Ok(())
     }
 
@@ -137,6 +157,12 @@ impl Report {
         }
     }
 
+    /// The rows of tests/small.json.
+    #[cfg(test)]
+    pub fn small() -> Self {
+        Self::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/small.json"))).unwrap()
+    }
+
     #[cfg(test)]
     pub fn example() -> Self {
         Self {
@@ -181,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_says_why() {
+    fn what_cannot_be_read_or_compared_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bench.json");
         let refused = |why: &str| {
-            let message = Report::read(&path).unwrap_err().to_string();
+            let message = Report::read_runs(&path).unwrap_err().to_string();
             assert!(message.contains(why) && message.contains("bench.json"), "{message}");
         };
         refused("No such file");
@@ -193,10 +219,19 @@ mod tests {
         refused("EOF");
         std::fs::write(&path, r#"{"schema": 1}"#).unwrap();
         refused("schema 1");
+        std::fs::write(&path, "[1]").unwrap();
+        refused("no schema");
+        std::fs::write(&path, r#"{"source": "PyTorch 2.11.0", "rows": []}"#).unwrap();
+        refused("times of PyTorch 2.11.0, for `--peers`");
+        std::fs::write(&path, r#"{"schema": 2}"#).unwrap();
+        refused("missing field");
+        Report { rows: vec![Row::new("exp", "f32", "64Mi", 0.0)], ..Report::example() }.write(&path).unwrap();
+        refused("takes 0 us");
         Report { runs: 1, ..Report::example() }.write(&path).unwrap();
         refused("1 run");
         let row = Row::new("exp", "f32", "64Mi", 1.0);
         Report { rows: vec![row], ..Report::example() }.write(&path).unwrap();
         refused("5 are needed");
+        assert_eq!(Report::read(&path).unwrap().rows.len(), 1, "one run is enough to show");
     }
 }

@@ -75,7 +75,7 @@ impl Row {
     }
 }
 
-/// Returns the median of an odd number of values.
+/// Returns the median; of an even number of values, the larger of the two in the middle.
 pub fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     sorted[sorted.len() / 2]

@@ -7,6 +7,9 @@ use std::process::{Command, ExitCode};
 
 /// Builds the program and passes it the arguments.
 pub fn run(args: &[String]) -> Result<ExitCode> {
+    if args.iter().any(|arg| arg == "--from" || arg.starts_with("--from=")) {
+        return shown(args);
+    }
     setup::ensure_clang()?;
     shell::build(cargo().args(["build", "--release", "--package", "isobit-bench"]))?;
     let program = || Command::new(target_dir().join("release").join("isobit-bench"));
@@ -14,6 +17,17 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         return simulated(program, args);
     }
     hand_over(program().args(args))
+}
+
+/// Shows an earlier benchmark. Nothing is measured, so the program needs neither kernels nor
+/// optimisation, and has a folder of its own: with other settings, the build of measurements would
+/// start again.
+fn shown(args: &[String]) -> Result<ExitCode> {
+    let folder = target_dir().join("bench-from");
+    let mut build = cargo();
+    build.args(["build", "--package", "isobit-bench", "--target-dir"]).arg(&folder);
+    shell::run(build.env("ISOBIT_CLANG", "none"))?;
+    hand_over(Command::new(folder.join("debug").join("isobit-bench")).args(args))
 }
 
 /// Measures the simulated GPUs of the architectures in a development build, one after the other on

@@ -73,16 +73,16 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: Work) -> Resu
         let op = Op::ScaledDotProductAttention(parameters.with_numerics(numerics));
         let name = format!("{}{suffix}", op.name());
         let call = || GpuStorage::apply_into(&op, &inputs, &mut out, &ql);
+        let bytes = 2 * (ql.elem_count() + kl.elem_count()) * dtype.size_in_bytes();
         // One query takes as long as its keys and values take to be read.
         let row = if m == 1 {
-            let bytes = 2 * (ql.elem_count() + kl.elem_count()) * dtype.size_in_bytes();
             bench.bytes_row(&name, dtype, &work.name(), bytes, call)?
         } else {
             let us = bench.time(call)?;
             Row::new(name, dtype, work.name(), us).with_floor(vendor)
         };
         vendor = vendor.or(Some(row.us).filter(|_| numerics == Numerics::Vendor));
-        rows.push(Row { flops: Some(work.flops()), ..row });
+        rows.push(Row { bytes: Some(bytes as f64), flops: Some(work.flops()), ..row });
     }
     Ok(())
 }

@@ -104,6 +104,8 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
     let (b, bl) = (rows.bench.random(channels_out, dtype)?, Layout::contiguous(channels_out));
     let inputs = [Src::Storage(&x, &xl), Src::Storage(&k, &kl), Src::Storage(&b, &bl)];
     let inputs = &inputs[..op.inputs()];
+    let layouts = [&xl, &kl, &bl].into_iter().take(inputs.len()).chain([&dl]);
+    let bytes = layouts.map(|l| l.elem_count() * dtype.size_in_bytes()).sum::<usize>();
     // A transposed convolution multiplies each weight with each input, a plain one with each
     // output.
     let transposed = matches!(op, Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) | Op::ConvTranspose3d(_));
@@ -115,7 +117,7 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
         let op = op.clone().with_numerics(Some(numerics));
         let us = rows.bench.time(|| GpuStorage::apply_into(&op, inputs, &mut out, &dl))?;
         let row = Row::new(format!("{}{suffix}", op.name()), dtype, *name, us).with_floor(vendor);
-        rows.push(Row { flops: Some(flops), ..row });
+        rows.push(Row { bytes: Some(bytes as f64), flops: Some(flops), ..row });
         vendor = vendor.or(Some(us));
     }
     Ok(())

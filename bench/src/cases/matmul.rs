@@ -41,6 +41,11 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     scaled(rows)
 }
 
+/// Returns the bytes of all operands and the result.
+fn moved(operands: &[(&Layout, DType)]) -> f64 {
+    operands.iter().map(|(layout, dtype)| layout.elem_count() * dtype.size_in_bytes()).sum::<usize>() as f64
+}
+
 fn both<R: GpuRuntime>(
     rows: &mut Rows<'_, R>,
     dtype: DType,
@@ -58,6 +63,11 @@ fn both<R: GpuRuntime>(
     let out = Layout::contiguous([batch, m, n]);
     let mut c = bench.random(out.elem_count(), dtype)?;
     let flops = 2.0 * (batch * m * n * k) as f64;
+    let bytes = moved(&[(&lhs, dtype), (&rhs, dtype), (&out, dtype)]);
+    let product = |name, us, vendor| {
+        let row = Row::new(name, dtype, &work, us).with_floor(vendor);
+        Row { bytes: Some(bytes), flops: Some(flops), ..row }
+    };
     let mut vendor = None;
     let with_vendor: &[_] = if dtype == DType::F8E4M3 { &[] } else { &[("matmul_vendor", Numerics::Vendor)] };
     let block = Matmul::block_digits(dtype).map(|_| ("matmul_block", Numerics::Block));
@@ -65,7 +75,7 @@ fn both<R: GpuRuntime>(
     for &(op, numerics) in with_vendor.iter().chain(&portable).chain(&block) {
         let us = bench
             .time(|| BackendStorage::matmul_into(Matmul::with_numerics(numerics), &a, &lhs, &b, &rhs, &mut c, &out))?;
-        rows.push(Row { flops: Some(flops), ..Row::new(op, dtype, &work, us).with_floor(vendor) });
+        rows.push(product(op, us, vendor));
         vendor = vendor.or(Some(us).filter(|_| numerics == Numerics::Vendor));
     }
     if Matmul::block_digits(dtype).is_some() {
@@ -73,12 +83,12 @@ fn both<R: GpuRuntime>(
         let weights = PackedMatrix::new(&b, &rhs, MatmulSide::Rhs, op)?;
         let inputs = [Src::Storage(&a, &lhs), weights.as_src()];
         let us = bench.time(|| BackendStorage::apply_into(&Op::Matmul(op), &inputs, &mut c, &out))?;
-        rows.push(Row { flops: Some(flops), ..Row::new("matmul_block_packed", dtype, &work, us).with_floor(vendor) });
+        rows.push(product("matmul_block_packed", us, vendor));
         // No elements of f8e4m3 are so unlike in size that many segments are wide.
         if dtype != DType::F8E4M3 {
             let (a, b) = (bench.wide(lhs.elem_count(), dtype)?, bench.wide(rhs.elem_count(), dtype)?);
             let us = bench.time(|| BackendStorage::matmul_into(op, &a, &lhs, &b, &rhs, &mut c, &out))?;
-            rows.push(Row { flops: Some(flops), ..Row::new("matmul_block_wide", dtype, &work, us).with_floor(vendor) });
+            rows.push(product("matmul_block_wide", us, vendor));
         }
     }
     Ok(())
@@ -111,7 +121,9 @@ fn of_integers<R: GpuRuntime>(rows: &mut Rows<'_, R>, op: &Op, dtype: DType) -> 
         let us = bench.time(|| BackendStorage::apply_into(op, &inputs, &mut c, &out))?;
         let of_batch = if batch == 1 { String::new() } else { format!("{batch}x") };
         let work = format!("{of_batch}{m}x{n}x{k}{}", if transposed { "^T" } else { "" });
-        rows.push(Row { flops: Some(2.0 * (batch * m * n * k) as f64), ..Row::new(op.name(), dtype, &work, us) });
+        let read: Vec<_> = stored.iter().zip(&operands).map(|(s, l)| (*l, s.dtype())).collect();
+        let (bytes, flops) = (moved(&read) + moved(&[(&out, to)]), 2.0 * (batch * m * n * k) as f64);
+        rows.push(Row { bytes: Some(bytes), flops: Some(flops), ..Row::new(op.name(), dtype, &work, us) });
     }
     Ok(())
 }
@@ -136,6 +148,8 @@ fn scaled<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
         ];
         for (form, dims) in forms {
             let layouts = dims.map(Layout::contiguous);
+            let [lhs_scales, rhs_scales] = layouts.each_ref().map(|l| (l, DType::F32));
+            let bytes = moved(&[(&lhs, f8), (&rhs, f8), lhs_scales, rhs_scales, (&out, DType::BF16)]);
             let scales = [
                 bench.random(layouts[0].elem_count(), DType::F32)?,
                 bench.random(layouts[1].elem_count(), DType::F32)?,
@@ -148,7 +162,7 @@ fn scaled<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
                 let us = bench.time(|| BackendStorage::apply_into(&op, &inputs, &mut c, &out))?;
                 let name = format!("scaled_matmul_{form}{suffix}");
                 let row = Row::new(&name, f8, format!("{m}x{n}x{k}^T"), us).with_floor(vendor);
-                rows.push(Row { flops: Some(2.0 * (m * n * k) as f64), ..row });
+                rows.push(Row { bytes: Some(bytes), flops: Some(2.0 * (m * n * k) as f64), ..row });
                 vendor = vendor.or(Some(us));
             }
         }

@@ -133,8 +133,8 @@ fn ratio(row: &Row) -> String {
 /// before anything is measured.
 ///
 /// # Errors
-/// Returns the errors of [`Report::read_runs`], and `InvalidArgument` if this benchmark would overwrite
-/// the file.
+/// Returns the errors of [`Report::read_runs`], and `InvalidArgument` if this benchmark would
+/// overwrite the file.
 pub fn earlier(args: &Args) -> Result<Option<Report>> {
     let Some(path) = &args.against else { return Ok(None) };
     let mut report = Report::read_runs(path)?;

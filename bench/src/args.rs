@@ -40,9 +40,9 @@ pub struct Args {
     /// second fastest to the second slowest of the five runs, in FILE or now, whichever is larger.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
-    /// Reads the rows from FILE, which an earlier benchmark wrote, instead of measuring them: no GPU
-    /// is needed. `--ops` and `--dtypes` select among its rows, and `--against` compares FILE with
-    /// an earlier one.
+    /// Reads the rows from FILE, which an earlier benchmark wrote, instead of measuring them: no
+    /// GPU is needed. `--ops` and `--dtypes` select among its rows, and `--against` compares FILE
+    /// with an earlier one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["device", "size", "launches", "json", "cold_start", "simgpu"])]
     pub from: Option<PathBuf>,
     /// Draws where the rows stand against the roof of the device, by family.

@@ -1,6 +1,6 @@
 //! Measures every operation family on a GPU: time, bytes or flops, the floor from a device copy and
-//! a vendor matrix product of the same run, and the ratio of time to floor. Writes a table, JSON and
-//! a picture, also of an earlier run, and compares with one.
+//! a vendor matrix product of the same run, and the ratio of time to floor. Writes a table, JSON
+//! and a picture, also of an earlier run, and compares with one.
 
 mod against;
 mod args;

@@ -1,5 +1,5 @@
-//! What becomes of a benchmark once its rows are there, measured or read from a file: a picture, and
-//! on the terminal the rows, the page's table or the comparison.
+//! What becomes of a benchmark once its rows are there, measured or read from a file: a picture,
+//! and on the terminal the rows, the page's table or the comparison.
 
 use crate::args::Args;
 use crate::report::Report;

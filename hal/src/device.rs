@@ -177,8 +177,8 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// Loads the code of these operations, so that their first use takes no longer than later ones.
     /// Each is given with its dtypes in the order of [`supports`](Self::supports). Otherwise a GPU
-    /// loads each kernel when it is first needed, which takes milliseconds where the driver compiles
-    /// it. It does nothing for code that is loaded, and on a device that loads none.
+    /// loads each kernel when it is first needed, which takes milliseconds where the driver
+    /// compiles it. It does nothing for code that is loaded, and on a device that loads none.
     ///
     /// ```
     /// use isobit_hal::{BackendDevice, BinaryOp, CpuDevice, DType, Op, UnaryOp};

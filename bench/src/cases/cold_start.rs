@@ -21,16 +21,17 @@ pub enum ColdStart {
 
 /// Number of operations that are used for the first time.
 const OPS: usize = 100;
+const DTYPES: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
 /// Starts this program again for each measurement and reads what [`measure`] prints.
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     let wants = |names: &[&str]| names.iter().any(|name| rows.wants(name, DType::F32));
     if wants(&["host_cold_start", "host_cold_open"]) {
-        let [start, open] = child(rows, "first")?;
+        let [start, open] = child(rows, ColdStart::First)?;
         rows.add_host("host_cold_start", "to the first add's result", start * 1e3, None);
         rows.add_host("host_cold_open", "to the open device", open * 1e3, None);
     }
-    for (name, what) in [("host_cold_each", "each"), ("host_cold_preloaded", "preloaded")] {
+    for (name, what) in [("host_cold_each", ColdStart::Each), ("host_cold_preloaded", ColdStart::Preloaded)] {
         if rows.wants(name, DType::F32) {
             let [time] = child(rows, what)?;
             rows.add_host(name, "first use of 100 operations", time * 1e3, None);
@@ -39,12 +40,13 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     Ok(())
 }
 
-fn child<R: GpuRuntime, const N: usize>(rows: &Rows<'_, R>, what: &str) -> Result<[f64; N]> {
+fn child<R: GpuRuntime, const N: usize>(rows: &Rows<'_, R>, what: ColdStart) -> Result<[f64; N]> {
     let failed = |why: String| Error::new(ErrorKind::Other, format!("cannot measure a cold start: {why}"));
     let program = std::env::current_exe().map_err(|e| failed(e.to_string()))?;
+    let what = what.to_possible_value().expect("every value has a name");
     let mut child = Command::new(program);
     // NVIDIA's driver keeps what it compiled: without this, the second run would not be cold.
-    child.args(["--device", &rows.args.device, "--cold-start", what]).env("CUDA_CACHE_DISABLE", "1");
+    child.args(["--device", &rows.args.device, "--cold-start", what.get_name()]).env("CUDA_CACHE_DISABLE", "1");
     let child = child.output().map_err(|e| failed(e.to_string()))?;
     let text = String::from_utf8_lossy(&child.stdout);
     let times: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -67,9 +69,7 @@ pub fn measure<R: GpuRuntime>(ordinal: usize, started: Instant, what: ColdStart)
         return Ok(());
     }
     let ops = first_used(&device);
-    let storages = [DType::F32, DType::F16, DType::BF16].map(|dtype| a.to_dtype(&l, dtype));
-    let [f32s, f16s, bf16s] = storages;
-    let storages = [f32s?, f16s?, bf16s?];
+    let storages = DTYPES.into_iter().map(|dtype| a.to_dtype(&l, dtype)).collect::<Result<Vec<_>>>()?;
     device.synchronize()?;
     let start = Instant::now();
     if what == ColdStart::Preloaded {
@@ -91,8 +91,7 @@ pub fn measure<R: GpuRuntime>(ordinal: usize, started: Instant, what: ColdStart)
 fn first_used<R: GpuRuntime>(device: &GpuDevice<R>) -> Vec<(Op, DType)> {
     let unary = UnaryOp::ALL.iter().map(|&op| Op::Unary(op));
     let ops: Vec<Op> = unary.chain(BinaryOp::ALL.iter().map(|&op| Op::Binary(op))).collect();
-    let of_dtypes = [DType::F32, DType::F16, DType::BF16].into_iter();
-    let all = of_dtypes.flat_map(|dtype| ops.iter().map(move |op| (op.clone(), dtype)));
+    let all = DTYPES.into_iter().flat_map(|dtype| ops.iter().map(move |op| (op.clone(), dtype)));
     let supported = |(op, dtype): &(Op, DType)| device.supports(op, &vec![*dtype; op.inputs() + 1]).is_supported();
     let used: Vec<_> = all.filter(supported).take(OPS).collect();
     assert_eq!(used.len(), OPS, "every operation has kernels for these dtypes");

@@ -12,6 +12,11 @@
 
 namespace isobit {
 
+// Neighbouring outputs along w that a thread computes, in kernels without tiles. Must match
+// ops/conv/launch.rs. With more, positions that follow from CONV_OUTSIDE would come round to those
+// inside.
+ISOBIT_CONST u32 CONV_RUN = 4;
+
 // One spatial dimension; the host's `Axis` in conv/axis.rs.
 struct ConvAxis {
     // Of the input and of the outputs; below 2^30.

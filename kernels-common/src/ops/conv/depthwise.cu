@@ -12,10 +12,6 @@ namespace isobit {
 
 ISOBIT_CONST u32 CONV_THIN_BLOCK = 128;
 
-// Must match ops/conv/launch.rs. With more, positions that follow from CONV_OUTSIDE would come
-// round to those inside.
-ISOBIT_CONST u32 CONV_RUN = 4;
-
 // Taps along w that are read together if taps and outputs are neighbours in memory: each value that
 // they meet is read once.
 ISOBIT_CONST u32 CONV_THIN_TAPS = 3;

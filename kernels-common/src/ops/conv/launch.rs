@@ -124,7 +124,7 @@ const TILES_ON_UNITS: Shape = Shape { variant: TILE_UNIT, ..TILES };
 /// Two stages of tiles of weights, with 64 rows of 20, and of the input, with 16 rows of 68; and
 /// the sums. Must match ops/conv/unit.cu.
 const UNITS: Shape = Shape { shared: (2 * (64 * 20 + 16 * 68) + 64 * 64) * 8, ..Shape::new(UNIT, 64, 64, 128) };
-/// Must match `CONV_RUN` of ops/conv/depthwise.cu.
+/// Must match `CONV_RUN` of ops/conv/conv.cuh.
 const RUN: usize = 4;
 const STRIPS: Shape = Shape { run: RUN, ..Shape::new(THIN, 1, 1024, 128) };
 const STRIPS_4: Shape = Shape { run: RUN, ..Shape::new(THIN_4, 4, 512, 128) };

@@ -11,7 +11,7 @@ namespace isobit {
 ISOBIT_CONST u32 CONV_SLIDING_BLOCK = 128;
 
 // Must match ops/conv/launch.rs.
-ISOBIT_CONST u32 CONV_RUN = 4, CONV_ROWS = 8;
+ISOBIT_CONST u32 CONV_ROWS = 8;
 
 template <typename T, u32 TAPS>
 ISOBIT_FN void conv_sliding(const T *src, const T *kernel, const T *bias, T *dst, const Conv &p) {

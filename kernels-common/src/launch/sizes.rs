@@ -375,7 +375,7 @@ sizes! {
     /// The outputs of a group from which a thread computes eight rows of four ...
     CONV_SLIDES = Size::adjusted("conv.slides", 4096, 16);
     /// ... if all groups have so many.
-    CONV_SLIDES_ALL = Size::of_device("conv.slides_all", 32);
+    CONV_SLIDES_ALL = Size::of_device("conv.slides_all", 4096);
     /// The positions that a dimension may span.
     CONV_SPAN = Size::fixed("conv.span", 1 << 29)
         .out_of_reach("a wider dimension is split, and refused if it cannot be");

@@ -5,6 +5,7 @@
 mod attention;
 mod block_convolution;
 mod block_rows;
+mod byte_division;
 mod convolution_unit;
 mod custom;
 mod graph;

@@ -1,6 +1,7 @@
 // The binary operations whose results IEEE 754 or integer arithmetic determines exactly.
 #include "device_lib/arith.cuh"
 #include "ops/binary/binary.cuh"
+#include "ops/binary/byte.cuh"
 
 namespace isobit::binary {
 
@@ -12,12 +13,8 @@ namespace isobit::binary {
 ISOBIT_BINARY_OP(add)
 ISOBIT_BINARY_OP(sub)
 ISOBIT_BINARY_OP(mul)
-ISOBIT_BINARY_OP(div)
-ISOBIT_BINARY_OP(rem)
 ISOBIT_BINARY_OP(maximum)
 ISOBIT_BINARY_OP(minimum)
-ISOBIT_BINARY_OP(floor_div)
-ISOBIT_BINARY_OP(floor_mod)
 ISOBIT_BINARY_OP(nextafter)
 ISOBIT_BINARY_OP(bitwise_and)
 ISOBIT_BINARY_OP(bitwise_or)
@@ -25,6 +22,23 @@ ISOBIT_BINARY_OP(bitwise_xor)
 ISOBIT_BINARY_OP(bitwise_left_shift)
 ISOBIT_BINARY_OP(bitwise_right_shift)
 #undef ISOBIT_BINARY_OP
+
+// Bytes have no sign: rounding down is truncating.
+#define ISOBIT_DIVISION(NAME, OF_BYTES)                                                                                \
+    template <typename T>                                                                                              \
+    struct NAME {                                                                                                      \
+        ISOBIT_METHOD T operator()(T a, T b) const {                                                                   \
+            if constexpr (is_same<T, u8>)                                                                              \
+                return OF_BYTES(a, b);                                                                                 \
+            else                                                                                                       \
+                return arith::NAME(a, b);                                                                              \
+        }                                                                                                              \
+    };
+ISOBIT_DIVISION(div, byte_quotient)
+ISOBIT_DIVISION(rem, byte_remainder)
+ISOBIT_DIVISION(floor_div, byte_quotient)
+ISOBIT_DIVISION(floor_mod, byte_remainder)
+#undef ISOBIT_DIVISION
 
 } // namespace isobit::binary
 

@@ -5,6 +5,7 @@ use super::{device, fails, ramp};
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, ErrorKind, Layout, Op, UnaryOp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tracing::dispatcher::Dispatch;
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -38,6 +39,10 @@ fn the_first_use_after_preload_loads_nothing() {
     let Some(device) = device() else { return };
     let (x, l) = (ramp(&device, 10), Layout::contiguous(10));
     let transposed = Layout::contiguous([2, 5]).transpose(0, 1).unwrap();
+    // With one subscriber in the process, tracing asks the thread that meets a span first, here that
+    // of another test, whether it is of interest, and remembers its no for all threads. With two, it
+    // asks the subscribers.
+    let _second = Dispatch::new(Loads::default());
     let loads = |work: &dyn Fn()| {
         let loads = Loads::default();
         tracing::subscriber::with_default(loads.clone(), work);

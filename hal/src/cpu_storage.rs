@@ -4,6 +4,7 @@
 use crate::{BackendStorage, DType, DynStorage, Error, ErrorKind, F8E4M3, F8E5M2, Result, WithDType, validate};
 use half::{bf16, f16};
 use std::any::Any;
+use std::ops::Range;
 
 /// A buffer in host memory.
 ///
@@ -139,21 +140,29 @@ impl CpuStorage {
     }
 }
 
-/// Copies a whole storage through host memory into one of the same dtype and length, of any driver.
-/// If one of the two is the host's storage, this takes a single copy. Synchronises.
+/// Copies a range of a storage's elements through host memory to an offset of another storage, of any
+/// driver. If one of the two is the host's storage, this takes a single copy. Synchronises.
 ///
 /// # Errors
-/// `UnsupportedDtype` or `ShapeMismatch` if the storages differ in dtype or length; the errors of
-/// the drivers.
-pub(crate) fn through_host<S: BackendStorage, D: BackendStorage>(src: &S, dst: &mut D) -> Result<()> {
-    validate::transfer(src, dst)?;
+/// `UnsupportedDtype` if the dtypes differ, `InvalidArgument` if the elements exceed a storage; the
+/// errors of the drivers.
+pub(crate) fn through_host<S: BackendStorage, D: BackendStorage>(
+    src: &S,
+    range: Range<usize>,
+    dst: &mut D,
+    offset: usize,
+) -> Result<()> {
+    validate::transfer_range(src, &range, dst, offset)?;
+    let [from, to, len] = [range.start, offset, range.len()].map(|n| n * src.dtype().size_in_bytes());
     if let Some(host) = host_mut(dst) {
-        return src.read_bytes(0, host.as_bytes_mut());
+        return src.read_bytes(from, &mut host.as_bytes_mut()[to..][..len]);
     }
-    match (src as &dyn Any).downcast_ref::<CpuStorage>() {
-        Some(host) => dst.write_bytes(0, host.as_bytes()),
-        None => dst.write_bytes(0, src.to_cpu_storage()?.as_bytes()),
+    if let Some(host) = (src as &dyn Any).downcast_ref::<CpuStorage>() {
+        return dst.write_bytes(to, &host.as_bytes()[from..][..len]);
     }
+    let mut bytes = vec![0; len];
+    src.read_bytes(from, &mut bytes)?;
+    dst.write_bytes(to, &bytes)
 }
 
 /// Returns the host's storage, also if it is inside a [`DynStorage`].

@@ -40,6 +40,9 @@ pub enum ErrorKind {
     DeviceMismatch,
     /// The call is not allowed while a graph is being captured.
     CaptureViolation,
+    /// A rank of a [communicator](crate::Communicator) has left, failed or aborted, or did not make
+    /// a call in time. The devices are not affected.
+    CommunicatorFailed,
     /// Anything else.
     Other,
 }

@@ -7,6 +7,7 @@
 //!   for [`BackendDevice::supports`], errors and reports.
 //! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] each wrap the driver's own
 //!   object in one type. A driver that does not provide them gets a synchronous fallback.
+//! - [`Communicator`] is one rank of a group of devices that sum, gather and exchange data.
 //! - [`DynDevice`] and [`DynStorage`] hold any driver as an object, for programs that choose the
 //!   driver at run time.
 #![cfg_attr(
@@ -48,6 +49,7 @@
 mod device;
 #[macro_use]
 mod dtype;
+pub mod collective;
 #[cfg(feature = "cpu")]
 pub mod cpu;
 mod cpu_storage;
@@ -71,6 +73,7 @@ mod sync_fallback;
 pub mod trace;
 pub mod validate;
 
+pub use collective::{Collective, Communicator};
 #[cfg(feature = "cpu")]
 pub use cpu::CpuDevice;
 pub use cpu_storage::CpuStorage;

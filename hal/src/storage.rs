@@ -252,7 +252,27 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// `UnsupportedDtype` or `ShapeMismatch` if the buffers differ in dtype or length;
     /// `OutOfMemory`; the errors of the drivers.
     fn transfer_into(&self, dst: &mut Self) -> Result<()> {
-        through_host(self, dst)
+        validate::transfer(self, dst)?;
+        self.transfer_range_into(0..self.len(), dst, 0)
+    }
+
+    /// Copies a range of elements into another buffer of the same dtype, starting at its element
+    /// `offset`. Otherwise as [`transfer_into`](Self::transfer_into), which stands on this method.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice};
+    /// let x = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4])?;
+    /// let mut y = CpuDevice.storage_from_slice(&[0i32; 3])?;
+    /// x.transfer_range_into(1..3, &mut y, 1)?;
+    /// assert_eq!(y.to_vec::<i32>()?, [0, 2, 3]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `UnsupportedDtype` if the buffers differ in dtype; `InvalidArgument` if the elements exceed
+    /// one of the buffers; otherwise as [`transfer_into`](Self::transfer_into).
+    fn transfer_range_into(&self, range: Range<usize>, dst: &mut Self, offset: usize) -> Result<()> {
+        through_host(self, range, dst, offset)
     }
 
     /// Copies the whole buffer to a new storage on `device`.

@@ -208,14 +208,41 @@ pub fn is_of<T: WithDType>(storage: &impl BackendStorage, doing: &str) -> Result
 /// # Errors
 /// `UnsupportedDtype` if the dtypes differ, `ShapeMismatch` if the lengths differ.
 pub fn transfer(src: &impl BackendStorage, dst: &impl BackendStorage) -> Result<()> {
-    if src.dtype() != dst.dtype() {
-        let message =
-            format!("a storage of {} cannot be copied into one of {}; cast it first", src.dtype(), dst.dtype());
-        return Err(Error::new(ErrorKind::UnsupportedDtype, message).with_dtypes(&[src.dtype(), dst.dtype()]));
-    }
+    same_dtype(src, dst)?;
     if src.len() != dst.len() {
         let message = format!("a storage of {} elements cannot be copied into one of {}", src.len(), dst.len());
         return Err(Error::new(ErrorKind::ShapeMismatch, message));
     }
     Ok(())
+}
+
+/// Checks that a range of one storage can be copied to an offset of another.
+///
+/// # Errors
+/// `UnsupportedDtype` if the dtypes differ, `InvalidArgument` if the elements exceed a storage.
+pub fn transfer_range(
+    src: &impl BackendStorage,
+    range: &Range<usize>,
+    dst: &impl BackendStorage,
+    offset: usize,
+) -> Result<()> {
+    same_dtype(src, dst)?;
+    let of_src = range.start <= range.end && range.end <= src.len();
+    if of_src && offset.checked_add(range.len()).is_some_and(|end| end <= dst.len()) {
+        return Ok(());
+    }
+    let message = format!(
+        "elements {range:?} of a storage of {} cannot be copied to element {offset} of one of {}: they exceed it",
+        src.len(),
+        dst.len()
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+fn same_dtype(src: &impl BackendStorage, dst: &impl BackendStorage) -> Result<()> {
+    if src.dtype() == dst.dtype() {
+        return Ok(());
+    }
+    let message = format!("a storage of {} cannot be copied into one of {}; cast it first", src.dtype(), dst.dtype());
+    Err(Error::new(ErrorKind::UnsupportedDtype, message).with_dtypes(&[src.dtype(), dst.dtype()]))
 }

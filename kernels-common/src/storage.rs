@@ -153,9 +153,9 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
         }
     }
 
-    fn transfer_into(&self, dst: &mut Self) -> Result<()> {
-        validate::transfer(self, dst)?;
-        peer::transfer(self, dst)
+    fn transfer_range_into(&self, range: Range<usize>, dst: &mut Self, offset: usize) -> Result<()> {
+        validate::transfer_range(self, &range, dst, offset)?;
+        peer::transfer(self, range, dst, offset)
     }
 
     fn device_ptr(&self) -> Result<u64> {

@@ -11,6 +11,7 @@ use isobit_cuda::CudaStorage;
 #[cfg(feature = "rocm")]
 use isobit_rocm::RocmStorage;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A storage on an [`AnyDevice`].
 ///
@@ -85,8 +86,8 @@ impl BackendStorage for AnyStorage {
         DynStorage::apply_into(op, &inputs, &mut dst.0, dst_layout)
     }
 
-    fn transfer_into(&self, dst: &mut Self) -> Result<()> {
-        self.0.transfer_into(&mut dst.0)
+    fn transfer_range_into(&self, range: Range<usize>, dst: &mut Self, offset: usize) -> Result<()> {
+        self.0.transfer_range_into(range, &mut dst.0, offset)
     }
 
     fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Self>> {

@@ -10,13 +10,14 @@ use crate::{
 use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 
 /// A storage's methods with operands, without its type; implemented for every driver.
 pub(super) trait ErasedStorageMethods: Any + Send + Sync + fmt::Debug {
     /// As [`BackendStorage::apply_into`], with `self` as the destination.
     fn apply_from(&mut self, op: &Op, inputs: &[Src<'_, DynStorage>], layout: &Layout) -> Result<()>;
 
-    fn transfer_into(&self, dst: &mut DynStorage) -> Result<()>;
+    fn transfer_range_into(&self, range: Range<usize>, dst: &mut DynStorage, offset: usize) -> Result<()>;
 
     fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Box<dyn ErasedStorage>>>;
 }
@@ -29,10 +30,10 @@ impl<S: BackendStorage> ErasedStorageMethods for S {
         S::apply_into(op, &own, self, layout)
     }
 
-    fn transfer_into(&self, dst: &mut DynStorage) -> Result<()> {
+    fn transfer_range_into(&self, range: Range<usize>, dst: &mut DynStorage, offset: usize) -> Result<()> {
         match dst.downcast_mut::<S>() {
-            Some(dst) => BackendStorage::transfer_into(self, dst),
-            None => through_host(self, dst),
+            Some(dst) => BackendStorage::transfer_range_into(self, range, dst, offset),
+            None => through_host(self, range, dst, offset),
         }
     }
 
@@ -149,8 +150,8 @@ impl BackendStorage for DynStorage {
         dst.storage.apply_from(op, inputs, dst_layout)
     }
 
-    fn transfer_into(&self, dst: &mut Self) -> Result<()> {
-        self.storage.transfer_into(dst)
+    fn transfer_range_into(&self, range: Range<usize>, dst: &mut Self, offset: usize) -> Result<()> {
+        self.storage.transfer_range_into(range, dst, offset)
     }
 
     fn pack_matrix(&self, shape: &Shape, side: MatmulSide, op: Matmul) -> Result<Option<Self>> {

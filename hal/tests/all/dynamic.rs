@@ -51,6 +51,7 @@ fn every_method_is_in_the_lists_or_stands_on_one_that_is() {
         "device",
         "apply_into",
         "transfer_into",
+        "transfer_range_into",
         "pack_matrix",
         "launch",
         "is_empty",

@@ -1,6 +1,7 @@
 //! The crate's tests, as one program outside the crate, so that the crate is not compiled again for
 //! them.
 
+mod collective;
 mod cpu;
 mod dtype;
 mod dynamic;

@@ -1,0 +1,47 @@
+//! Collectives: sums, gathers and copies over a group of devices.
+//!
+//! A [`Communicator`] is one rank of a group. Each rank makes the same call with its own operands:
+//! from a thread of its own, or together with the other ranks of a thread in one
+//! [group](Communicator::group). The ranks of a communicator may be devices of different drivers,
+//! and one device may be several ranks.
+//!
+//! ```rust
+//! use isobit_hal::{BackendDevice, BackendStorage, Communicator, CpuDevice, Layout, ReduceOp, Src};
+//!
+//! let layout = Layout::contiguous(2);
+//! std::thread::scope(|scope| {
+//!     for communicator in Communicator::from_devices(&[CpuDevice, CpuDevice])? {
+//!         scope.spawn(move || -> isobit_hal::Result<()> {
+//!             let mut x = CpuDevice.storage_from_slice(&[communicator.rank() as f32, 10.0])?;
+//!             communicator.all_reduce(Src::InPlace, &mut x, &layout, ReduceOp::Sum)?;
+//!             assert_eq!(x.to_vec::<f32>()?, [1.0, 20.0]);
+//!             Ok(())
+//!         });
+//!     }
+//!     Ok::<(), isobit_hal::Error>(())
+//! })?;
+//! # Ok::<(), isobit_hal::Error>(())
+//! ```
+//!
+//! # Results
+//! A reduction over the ranks is the [reduction](crate::Reduce) over the first dimension of the
+//! ranks' elements, stacked in the order of the ranks, to the bit: it depends on the elements and
+//! on their order alone, and not on the devices, their number of threads, or how the bytes
+//! travelled. Everything else moves raw bits. `docs/collectives.md` has the recipe and the costs.
+//!
+//! # Order
+//! A call returns when its work is enqueued on the [current
+//! stream](crate::BackendDevice::current_stream) of the rank's device; until then it waits on the
+//! host for the other ranks to make the same call. Work that is enqueued afterwards comes after it,
+//! as for any operation.
+
+mod call;
+mod communicator;
+mod operands;
+mod plan;
+mod room;
+mod run;
+mod wait;
+
+pub use call::{Call, Collective};
+pub use communicator::Communicator;

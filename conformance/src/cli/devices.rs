@@ -93,16 +93,17 @@ pub fn open(id: &str) -> Result<AnyDevice> {
     AnyDevice::open(&name).with_context(|| format!("device {id}"))
 }
 
-/// Opens the driver's next device if there is one, else another instance of the given device.
-///
-/// # Errors
-/// As for [`open`].
-pub fn open_another(id: &str) -> Result<AnyDevice> {
-    let next = match id.split_once(':').map(|(driver, ordinal)| (driver, ordinal.parse::<usize>())) {
-        Some((driver, Ok(ordinal))) => AnyDevice::open(&format!("{driver}:{}", ordinal + 1)).ok(),
-        _ => None,
+/// Opens `count` further devices of the driver, from the given one on, and further instances of the
+/// given one where there are not so many.
+pub fn open_others(id: &str, count: usize) -> Vec<AnyDevice> {
+    let name = Simulated::of(id).map_or_else(|| id.into(), Simulated::opened_as);
+    let next = |n: usize| {
+        let (driver, ordinal) = name.split_once(':')?;
+        AnyDevice::open(&format!("{driver}:{}", ordinal.parse::<usize>().ok()? + n)).ok()
     };
-    next.map_or_else(|| open(id), Ok)
+    let others: Vec<AnyDevice> = (1..=count).map_while(next).collect();
+    let again = others.len()..count;
+    others.into_iter().chain(again.map_while(|_| open(id).ok())).collect()
 }
 
 /// Returns the device's description of itself.

@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// Environment variables that affect a case, which the repro command must repeat.
 const REPEATED: [&str; 2] = ["ISOBIT_SIM_DEFER", "ISOBIT_POOL"];
 
+/// The number of further devices for collectives, so that there are 8 ranks.
+const OTHERS: usize = 7;
+
 /// The groups that a worker runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GroupJob {
@@ -67,10 +70,11 @@ pub fn work(
     simulator: Option<Arc<Simulator>>,
     tell: &dyn Fn(Message),
 ) -> Result<()> {
+    let collective = job.names.iter().any(|name| name == Group::Collectives.name());
     let options = Options {
         only: job.only,
         fail_fast: job.fail_fast,
-        another: devices::open_another(id).ok(),
+        others: devices::open_others(id, if collective { OTHERS } else { 1 }),
         watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
         ..Options::new(job.seed, job.cases)
     };

@@ -14,6 +14,9 @@ const POOL_VARIABLE: &str = "ISOBIT_POOL";
 /// Names the folder that contains one folder of libraries per vendor; `cargo xtask` sets it.
 const FOLDER_VARIABLE: &str = "ISOBIT_SIMGPU";
 
+/// The number of cards of a simulated machine, for copies and collectives between them.
+const CARDS: usize = 8;
+
 /// A vendor's simulator.
 #[derive(Debug, PartialEq, Eq)]
 struct Vendor {
@@ -172,7 +175,7 @@ impl Simulated {
         let pool = if exact { "exact".into() } else { std::env::var_os(POOL_VARIABLE).unwrap_or_default() };
         let mut variables = vec![
             ("LD_LIBRARY_PATH", path),
-            (self.vendor.card, self.arch.into()),
+            (self.vendor.card, [self.arch; CARDS].join(",").into()),
             ("ISOBIT_SIM_THREADS", threads.to_string().into()),
             // After an invalid access, the other cases must still run.
             ("ISOBIT_SIM_FINDINGS", "record".into()),

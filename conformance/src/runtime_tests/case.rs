@@ -41,9 +41,8 @@ pub(crate) use ensure;
 /// A running case.
 pub(crate) struct Case<'a, D: BackendDevice> {
     pub device: &'a D,
-    /// Another device of the driver, or another instance of this one; the device itself if there is
-    /// neither.
-    pub another: &'a D,
+    /// Further devices of the driver, or further instances of this one.
+    pub others: &'a [D],
     /// The device's description of itself.
     pub info: &'a DeviceInfo,
     pub draw: Draw,
@@ -51,15 +50,27 @@ pub(crate) struct Case<'a, D: BackendDevice> {
     pub said: Vec<String>,
 }
 
-impl<D: BackendDevice> Case<'_, D> {
+impl<'a, D: BackendDevice> Case<'a, D> {
     /// Notes the next step.
     pub(crate) fn say(&mut self, words: impl fmt::Display) {
         self.said.push(words.to_string());
     }
 
+    /// Returns another device of the driver, or another instance of this one; the device itself if
+    /// there is neither.
+    pub(crate) fn another(&self) -> &'a D {
+        self.other(0)
+    }
+
+    /// Returns one of several other devices, by its number; the device itself if there are not so
+    /// many.
+    pub(crate) fn other(&self, number: usize) -> &'a D {
+        self.others.get(number).unwrap_or(self.device)
+    }
+
     /// Whether there is another device, or another instance of this one.
     pub(crate) fn has_another(&self) -> bool {
-        !self.device.same_device(self.another)
+        !self.device.same_device(self.another())
     }
 
     /// Draws a number from `least..=most`.

@@ -99,9 +99,9 @@ fn elapsed<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, str
 
 /// A stream can wait for an event of another device, but cannot record it.
 fn of_another<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, streams: &[Stream]) -> Checked {
-    let theirs = case.another.new_event()?;
+    let theirs = case.another().new_event()?;
     fails(streams[0].record(&theirs), ErrorKind::DeviceMismatch, &["another device"])?;
-    case.another.current_stream()?.record(&theirs)?;
+    case.another().current_stream()?.record(&theirs)?;
     streams[1].wait_event(&theirs)?;
     let step = program::draw(case, mirror, Steps::ANY);
     case.say(format_args!("on stream 1, after an event of another device: {step}"));

@@ -165,7 +165,7 @@ fn another<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     if !case.has_another() {
         return Ok(());
     }
-    let (device, other) = (case.device, case.another);
+    let (device, other) = (case.device, case.another());
     let theirs = other.default_stream()?;
     fails(device.enter_stream(&theirs), ErrorKind::DeviceMismatch, &["another device"])?;
     fails(device.default_stream()?.join(&theirs), ErrorKind::DeviceMismatch, &["another device"])?;

@@ -1,7 +1,9 @@
 //! A group: runs its cases one after the other and summarizes them as a row of the report.
 
 use super::case::{Case, Checked, Failed, ensure};
-use super::{counters, errors, events, graphs, info, kernels, memory, pinned, pool, streams, threads, transfer};
+use super::{
+    collectives, counters, errors, events, graphs, info, kernels, memory, pinned, pool, streams, threads, transfer,
+};
 use crate::generate::Draw;
 use crate::run::{Watch, caught};
 use crate::schema::{Class, Finding, Memory, ResultRow, Status};
@@ -19,9 +21,9 @@ pub struct Options<D> {
     pub cases: u64,
     /// Run only the case with this index.
     pub only: Option<u64>,
-    /// Another device of the driver, or another instance of the one under test, for transfers
-    /// between two. Without it, storages are transferred from the device to itself.
-    pub another: Option<D>,
+    /// Further devices of the driver, or further instances of the one under test: for transfers
+    /// and for the ranks of collectives. Without them, the device itself takes all parts.
+    pub others: Vec<D>,
     /// The observer of the device's accesses, if any.
     pub watch: Option<Arc<dyn Watch>>,
     /// End a group at its first failing case.
@@ -31,7 +33,7 @@ pub struct Options<D> {
 impl<D> Options<D> {
     /// Returns the options for a seed and a number of cases.
     pub fn new(seed: u64, cases: u64) -> Self {
-        Self { seed, cases, only: None, another: None, watch: None, fail_fast: false }
+        Self { seed, cases, only: None, others: Vec::new(), watch: None, fail_fast: false }
     }
 }
 
@@ -86,6 +88,8 @@ declare! {
     Pinned pinned
     /// Transfers of storages to another device, and through the host.
     Transfer transfer
+    /// Collectives over 2 to 8 ranks: combined, gathered, exchanged, refused and given up.
+    Collectives collectives
     /// The memory pool: statistics, limits, exhaustion.
     Pool pool
     /// Steps that are captured and replayed, updated and refused.
@@ -184,11 +188,10 @@ pub fn run_group<D: BackendDevice>(
             return out;
         }
     };
-    let another = options.another.as_ref().unwrap_or(device);
     for index in indices {
         before(index);
         let draw = Draw::of(options.seed, group.name(), index);
-        let mut case = Case { device, another, info: &info, draw, said: Vec::new() };
+        let mut case = Case { device, others: &options.others, info: &info, draw, said: Vec::new() };
         let outcome = run_case(group, &mut case, options);
         out.row.cases += 1;
         let why = match outcome {
@@ -225,8 +228,8 @@ pub fn run_group<D: BackendDevice>(
 /// Runs one case and the checks that follow every case: all memory is returned, and there were no
 /// forbidden accesses.
 fn run_case<D: BackendDevice>(group: Group, case: &mut Case<'_, D>, options: &Options<D>) -> Checked<Vec<Finding>> {
-    let (device, another) = (case.device, case.another);
-    let in_use = || [device, another].map(|d| d.pool_stats().in_use);
+    let (device, others) = (case.device, case.others);
+    let in_use = || -> Vec<u64> { [device].into_iter().chain(others).map(|d| d.pool_stats().in_use).collect() };
     let before = in_use();
     let outcome =
         caught(|| group.run(case)).unwrap_or_else(|panic| Err(Failed::new(format!("a call panicked: {panic}"))));
@@ -239,12 +242,12 @@ fn run_case<D: BackendDevice>(group: Group, case: &mut Case<'_, D>, options: &Op
     outcome?;
     device.synchronize()?;
     let after = in_use();
-    all_is_returned(before, after)?;
+    all_is_returned(&before, &after)?;
     Ok(sightings.into_iter().map(|s| s.finding).collect())
 }
 
-/// Checks the bytes in use on both devices. Fewer than before means that a block was freed twice.
-fn all_is_returned(before: [u64; 2], after: [u64; 2]) -> Checked {
+/// Checks the bytes in use on all devices. Fewer than before means that a block was freed twice.
+fn all_is_returned(before: &[u64], after: &[u64]) -> Checked {
     ensure!(before == after, "the case leaves memory in use: {before:?} bytes before, {after:?} after");
     Ok(())
 }
@@ -254,10 +257,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_leak_and_a_second_free_are_failures_on_either_device() {
-        assert!(all_is_returned([512, 0], [512, 0]).is_ok());
+    fn a_leak_and_a_second_free_are_failures_on_any_device() {
+        assert!(all_is_returned(&[512, 0], &[512, 0]).is_ok());
         for after in [[513, 0], [511, 0], [512, 1]] {
-            let failed = all_is_returned([512, 0], after).unwrap_err();
+            let failed = all_is_returned(&[512, 0], &after).unwrap_err();
             assert!(failed.message.contains("memory in use"), "{}", failed.message);
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
 
 /// Handles of one device share an id; two devices have different ids.
 fn identity<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
-    let (device, another) = (case.device, case.another);
+    let (device, another) = (case.device, case.another());
     let clone = device.clone();
     ensure!(clone.id() == device.id() && clone.same_device(device), "a handle to a device is another device");
     ensure!((another.id() == device.id()) == another.same_device(device), "ids and same_device disagree");

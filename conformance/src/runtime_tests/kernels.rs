@@ -203,7 +203,7 @@ fn of_another<D: BackendDevice>(case: &mut Case<'_, D>, func: &Func) -> Checked 
         return Ok(());
     }
     case.say("a kernel and storages of two devices");
-    let (x, mut y, mut z) = storages(case.another)?;
+    let (x, mut y, mut z) = storages(case.another())?;
     let b = func.builder().arg(&x).arg_mut(&mut y).arg_mut(&mut z).value(64u64);
     // SAFETY: the launch is refused because of the device; the arguments would match.
     let launched =

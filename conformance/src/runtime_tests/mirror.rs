@@ -36,7 +36,7 @@ impl Form {
         Layout::contiguous([self.side, self.side])
     }
 
-    fn draw<D: BackendDevice>(case: &mut Case<'_, D>) -> Self {
+    pub(crate) fn draw<D: BackendDevice>(case: &mut Case<'_, D>) -> Self {
         let side = case.draw.one_of(&SIDES);
         let pairs = case.between(2, 3);
         let dtypes: Vec<DType> = (0..pairs).flat_map(|_| [case.draw.one_of(&DTYPES); 2]).collect();
@@ -62,17 +62,22 @@ impl<D: BackendDevice> Mirror<D> {
     /// Draws buffers for a case, on its device.
     pub(crate) fn draw(case: &mut Case<'_, D>) -> Checked<Self> {
         let shape = Form::draw(case);
+        Self::of(case, case.device, shape)
+    }
+
+    /// Draws the content of buffers of the given form, on a device.
+    pub(crate) fn of(case: &mut Case<'_, D>, device: &D, shape: Form) -> Checked<Self> {
         let mut expected = Vec::new();
         for &dtype in &shape.dtypes {
             expected.push(Some(numbers(case, dtype, shape.side * shape.side)?));
         }
         let ids: Vec<u32> = (0..shape.side).map(|_| case.between(0, shape.side - 1) as u32).collect();
         expected.push(Some(CpuDevice.storage_from_slice(&ids)?));
-        let upload = |s: &Option<CpuStorage>| s.as_ref().map(|s| case.device.storage_from_cpu_storage(s)).transpose();
+        let upload = |s: &Option<CpuStorage>| s.as_ref().map(|s| device.storage_from_cpu_storage(s)).transpose();
         let buffers = expected.iter().map(upload).collect::<Result<_>>()?;
         let names: Vec<_> = shape.dtypes.iter().map(|d| d.as_str()).collect();
         case.say(format_args!("buffers of [{0}, {0}]: {1}; ids", shape.side, names.join(", ")));
-        Ok(Self { device: case.device.clone(), buffers, expected, shape })
+        Ok(Self { device: device.clone(), buffers, expected, shape })
     }
 
     /// Runs a step on both.

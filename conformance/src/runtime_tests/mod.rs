@@ -20,6 +20,7 @@
 
 mod capture_errors;
 pub(crate) mod case;
+mod collectives;
 mod counters;
 mod errors;
 mod events;

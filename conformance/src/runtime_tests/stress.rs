@@ -83,7 +83,7 @@ pub fn stress<D: BackendDevice>(devices: &[D], plan: &Stress) -> Result<Stressed
             let name = format!("stress, thread {thread}");
             let mut case = Case {
                 device: mine.device,
-                another: next.device,
+                others: std::slice::from_ref(next.device),
                 info: &mine.info,
                 draw: Draw::of(plan.seed, &name, round),
                 said: Vec::new(),
@@ -121,7 +121,7 @@ pub fn stress<D: BackendDevice>(devices: &[D], plan: &Stress) -> Result<Stressed
 fn share<D: BackendDevice>(device: &D, seed: u64) -> Checked<Shared<'_, D>> {
     let info = device.info()?;
     let mut case =
-        Case { device, another: device, info: &info, draw: Draw::of(seed, "stress, shared", 0), said: Vec::new() };
+        Case { device, others: &[], info: &info, draw: Draw::of(seed, "stress, shared", 0), said: Vec::new() };
     let expected = numbers(&mut case, DType::F32, SHARED)?;
     let storage = device.storage_from_cpu_storage(&expected)?;
     Ok(Shared { device, info, storage, expected })
@@ -148,7 +148,7 @@ fn program<D: BackendDevice>(case: &mut Case<'_, D>, shared: &Shared<'_, D>) -> 
                 let i = case.between(0, mirror.shape.dtypes.len() - 1);
                 case.say(format_args!("buffer {i} goes to another device"));
                 let (Some(buffer), Some(expected)) = (&mirror.buffers[i], &mirror.expected[i]) else { continue };
-                let copy = device.with_stream(stream, || buffer.to_device(case.another))?;
+                let copy = device.with_stream(stream, || buffer.to_device(case.another()))?;
                 copies.push((copy, expected.as_bytes().to_vec(), mirror.shape.dtypes[i]));
             }
             1 => write(case, &mut mirror, stream)?,

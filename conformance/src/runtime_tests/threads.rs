@@ -10,7 +10,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let operations = threads as u64 * case.between(6, 10) as u64;
     let seed = case.between(0, 1 << 30) as u64;
     let devices = if case.has_another() && case.draw.chance(50) {
-        vec![case.device.clone(), case.another.clone()]
+        vec![case.device.clone(), case.another().clone()]
     } else {
         vec![case.device.clone()]
     };

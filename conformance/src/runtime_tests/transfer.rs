@@ -8,7 +8,7 @@ use super::step::{equal, perform};
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, ErrorKind, Layout, Shape};
 
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
-    let another = case.another;
+    let another = case.another();
     let mut mirror = Mirror::draw(case)?;
     let streams = case.streams(1, 3)?;
     let theirs = [another.default_stream()?, another.new_stream()?];
@@ -72,7 +72,7 @@ fn through_the_host<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &Mirror<D>
     let i = case.between(0, mirror.shape.dtypes.len() - 1);
     let Some(buffer) = &mirror.buffers[i] else { return Ok(()) };
     let host = buffer.to_cpu_storage()?;
-    let again = case.another.storage_from_cpu_storage(&host)?;
+    let again = case.another().storage_from_cpu_storage(&host)?;
     let bytes = again.to_cpu_storage()?;
     ensure!(bytes.as_bytes() == host.as_bytes(), "a storage made from a CPU storage has other bytes");
     let cpu = CpuDevice.storage_from_bytes(host.dtype(), bytes.as_bytes())?;
@@ -82,7 +82,7 @@ fn through_the_host<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &Mirror<D>
 
 fn refused<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let make = |device: &D, n: usize, dtype| device.zeros(&n.into(), dtype);
-    let mut dst = make(case.another, 6, DType::F32)?;
+    let mut dst = make(case.another(), 6, DType::F32)?;
     let src = make(case.device, 6, DType::F16)?;
     fails(src.transfer_into(&mut dst), ErrorKind::UnsupportedDtype, &["f16", "f32"])?;
     let src = make(case.device, 5, DType::F32)?;

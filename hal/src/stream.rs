@@ -113,6 +113,11 @@ pub trait StreamBackend: Any + Send + Sync + fmt::Debug {
     /// # Errors
     /// As [`Stream::fork`].
     fn fork(&self) -> Result<Stream>;
+
+    /// As [`Stream::is_capturing`].
+    fn is_capturing(&self) -> bool {
+        false
+    }
 }
 
 /// A queue of work on a device, which runs in order. Clones are handles to one stream, which closes
@@ -214,6 +219,12 @@ impl Stream {
     /// The driver's errors.
     pub fn fork(&self) -> Result<Stream> {
         self.0.fork()
+    }
+
+    /// Whether work that is enqueued on the stream is recorded for a
+    /// [graph](crate::BackendDevice::capture), instead of run.
+    pub fn is_capturing(&self) -> bool {
+        self.0.is_capturing()
     }
 
     fn same_device(&self, other: DeviceId, what: &str) -> Result<()> {

@@ -33,7 +33,8 @@
 //! A call returns when its work is enqueued on the [current
 //! stream](crate::BackendDevice::current_stream) of the rank's device; until then it waits on the
 //! host for the other ranks to make the same call. Work that is enqueued afterwards comes after it,
-//! as for any operation.
+//! as for any operation. On a device whose [tracking](crate::BackendDevice::disable_event_tracking)
+//! is disabled, a call also waits until its work is done.
 
 mod call;
 mod communicator;

@@ -84,6 +84,7 @@ impl<'a, D: BackendDevice> Running<'a, D> {
         let collective = call.collective;
         let told = |e: Error| e.with_op(collective.name()).with_device(device.location());
         let begun = check(&call, device, rank, room.size()).and_then(|signature| {
+            not_captured(device)?;
             let plan = Plan { collective, rank, size: room.size(), count: signature.count };
             if collective == Collective::Barrier {
                 device.current_stream()?.synchronize()?;
@@ -189,15 +190,18 @@ impl<'a, D: BackendDevice> Running<'a, D> {
             self.put(&takes, source)?;
             return Ok(Progress::Done);
         };
+        let device = self.communicator.device();
         let len = takes.first().map_or(0, |take| take.range.len());
         let stacked = self.taken(&takes, source, len * plan.size)?;
         if !plan.has_second_stage() {
             self.combine_into(op, &stacked)?;
+            settle(device)?;
             return Ok(Progress::Done);
         }
         let reduce = Op::Reduce(Reduce::new(op, &[0]));
         let part = D::Storage::apply(&reduce, &[(&stacked, &Layout::contiguous((plan.size, len)))])?;
-        self.communicator.room().offer(number, plan.rank, offer(self.communicator.device(), part)?);
+        settle(device)?;
+        self.communicator.room().offer(number, plan.rank, offer(device, part)?);
         self.step = Step::Parts(number);
         Ok(Progress::Moved)
     }
@@ -228,13 +232,15 @@ impl<'a, D: BackendDevice> Running<'a, D> {
         }
         let contiguous = self.call.dst.as_ref().and_then(|(_, layout)| layout.contiguous_offsets());
         if let (Some((start, _)), Some((dst, _))) = (contiguous, &mut self.call.dst) {
-            return takes.iter().try_for_each(|t| take(device, offer(t.from), t, dst, start));
+            takes.iter().try_for_each(|t| take(device, offer(t.from), t, dst, start))?;
+            return settle(device);
         }
         let len = takes.iter().map(|t| t.range.len()).sum();
         let taken = self.taken(takes, offer, len)?;
         let Some((dst, layout)) = &mut self.call.dst else { return Ok(()) };
         let packed = Layout::contiguous(layout.shape());
-        D::Storage::copy_into(Src::Storage(&taken, &packed), dst, layout)
+        D::Storage::copy_into(Src::Storage(&taken, &packed), dst, layout)?;
+        settle(device)
     }
 
     /// Takes `len` elements into a new storage.
@@ -265,6 +271,21 @@ impl<'a, D: BackendDevice> Running<'a, D> {
     }
 }
 
+/// Refuses a call in a capture: the host meets the other ranks, which a replay would not repeat.
+fn not_captured(device: &impl BackendDevice) -> Result<()> {
+    if !device.current_stream()?.is_capturing() {
+        return Ok(());
+    }
+    let message = "the ranks meet on the host, which a replayed graph does not repeat: call it outside the capture";
+    Err(Error::new(ErrorKind::CaptureViolation, message))
+}
+
+/// Waits for this rank's stream before temporary storages are dropped, on a device whose caller
+/// orders streams: the caller does not know about such storages.
+fn settle(device: &impl BackendDevice) -> Result<()> {
+    if device.is_event_tracking() { Ok(()) } else { device.current_stream()?.synchronize() }
+}
+
 /// Copies a rank's source into a storage of its own, so that the caller's operands are free when the
 /// call returns.
 fn source<S: BackendStorage>(call: &Call<'_, S>, plan: Plan) -> Result<S> {
@@ -279,7 +300,12 @@ fn source<S: BackendStorage>(call: &Call<'_, S>, plan: Plan) -> Result<S> {
     let start = plan.rank * plan.count;
     match layout.contiguous_offsets() {
         Some((offset, _)) => dst.try_clone(&Layout::contiguous_with_offset(plan.count, offset + start)),
-        None => dst.try_clone(layout)?.try_clone(&Layout::contiguous_with_offset(plan.count, start)),
+        None => {
+            let whole = dst.try_clone(layout)?;
+            let own = whole.try_clone(&Layout::contiguous_with_offset(plan.count, start))?;
+            settle(whole.device())?;
+            Ok(own)
+        }
     }
 }
 

@@ -279,4 +279,8 @@ impl<R: GpuRuntime> StreamBackend for StreamHandle<R> {
     fn fork(&self) -> Result<Stream> {
         self.device.fork_stream(&self.stream)
     }
+
+    fn is_capturing(&self) -> bool {
+        self.stream.is_capturing()
+    }
 }

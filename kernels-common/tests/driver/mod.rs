@@ -6,6 +6,7 @@ mod attention;
 mod block_convolution;
 mod block_rows;
 mod byte_division;
+mod collectives;
 mod convolution_unit;
 mod custom;
 mod graph;

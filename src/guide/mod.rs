@@ -6,8 +6,9 @@
 //! 4. [Streams and events](streams)
 //! 5. [Graphs](graphs)
 //! 6. [Your own kernels](kernels)
-//! 7. [Other drivers](drivers)
-//! 8. [Errors, spans and counters](errors)
+//! 7. [Several devices](collectives)
+//! 8. [Other drivers](drivers)
+//! 9. [Errors, spans and counters](errors)
 
 #[doc = include_str!("devices.md")]
 pub mod devices {}
@@ -26,6 +27,9 @@ pub mod graphs {}
 
 #[doc = include_str!("kernels.md")]
 pub mod kernels {}
+
+#[doc = include_str!("collectives.md")]
+pub mod collectives {}
 
 #[doc = include_str!("drivers.md")]
 pub mod drivers {}

@@ -73,7 +73,6 @@ struct Running<'a, D: BackendDevice> {
     signature: Signature,
     plan: Plan,
     step: Step,
-    since: Instant,
     until: Option<Instant>,
 }
 
@@ -113,9 +112,8 @@ impl<'a, D: BackendDevice> Running<'a, D> {
                 room.finish(number);
             }
         })?;
-        let since = Instant::now();
-        let until = since.checked_add(communicator.timeout());
-        Ok(Some(Self { communicator, call, signature, plan, step, since, until }))
+        let until = Instant::now().checked_add(communicator.timeout());
+        Ok(Some(Self { communicator, call, signature, plan, step, until }))
     }
 
     fn go_on(&mut self) -> Result<Progress> {
@@ -171,11 +169,9 @@ impl<'a, D: BackendDevice> Running<'a, D> {
         if self.until.is_none_or(|until| Instant::now() < until) {
             return Ok(Progress::Waits);
         }
-        let (rank, signature, waited) = (self.plan.rank, self.signature, self.since.elapsed().as_secs_f64());
-        let why = format!(
-            "rank {rank} waited {waited:.1} s in {signature} for {}: not all ranks made this call",
-            names(&missing())
-        );
+        let (rank, signature, waited) = (self.plan.rank, self.signature, self.communicator.timeout());
+        let missing = names(&missing());
+        let why = format!("rank {rank} waited {waited:?} in {signature} for {missing}: not all ranks made this call");
         self.communicator.room().fail(why.clone());
         Err(failed(why))
     }

@@ -232,3 +232,23 @@ fn a_transfer_is_whole_or_refused() {
     assert_eq!(src.transfer_into(&mut longer).unwrap_err().kind(), ErrorKind::ShapeMismatch);
     assert_eq!(src.transfer_into(&mut other).unwrap_err().kind(), ErrorKind::UnsupportedDtype);
 }
+
+#[test]
+fn a_transfer_of_a_range_stays_inside_both() {
+    let src = CPU.storage_from_slice(&[1i16, -2, 3]).unwrap();
+    let mut dst = CPU.zeros(&Shape::from(2), DType::I16).unwrap();
+    src.transfer_range_into(1..3, &mut dst, 0).unwrap();
+    src.transfer_range_into(0..1, &mut dst, 1).unwrap();
+    src.transfer_range_into(3..3, &mut dst, 2).unwrap();
+    assert_eq!(dst.to_vec::<i16>().unwrap(), [-2, 1]);
+    // A reversed range is among the bad ones on purpose.
+    #[allow(clippy::reversed_empty_ranges)]
+    let bad = [(2..4, 0), (1..3, 1), (0..1, 2), (2..1, 0), (0..1, usize::MAX), (3..4, 0)];
+    for (range, offset) in bad {
+        let error = src.transfer_range_into(range.clone(), &mut dst, offset).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{range:?} to {offset}: {error}");
+    }
+    let mut other = CPU.zeros(&Shape::from(3), DType::U8).unwrap();
+    assert_eq!(src.transfer_range_into(0..1, &mut other, 0).unwrap_err().kind(), ErrorKind::UnsupportedDtype);
+    assert_eq!(dst.to_vec::<i16>().unwrap(), [-2, 1]);
+}

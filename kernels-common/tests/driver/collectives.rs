@@ -58,9 +58,9 @@ fn in_order(communicator: &Communicator<Device>, tracked: bool) {
 
 #[test]
 fn collectives_come_after_the_work_on_their_operands() {
-    let Some(_) = device() else { return };
-    for size in [2, 3, 8] {
-        let devices = ranks_of(size);
+    let Some(device) = device() else { return };
+    // The last ranks share a device and differ in their streams.
+    for devices in [ranks_of(2), ranks_of(3), ranks_of(8), vec![device.clone(), device.clone(), device]] {
         for tracked in [true, false] {
             if !tracked {
                 // SAFETY: each rank works on one stream, and waits for it before storages that

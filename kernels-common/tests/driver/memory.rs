@@ -113,6 +113,10 @@ fn transfers(from: &Device, to: &Device) {
     fails(a.transfer_into(&mut b), ErrorKind::ShapeMismatch);
     fails(a.transfer_into(&mut to.zeros(&8.into(), DType::I32).unwrap()), ErrorKind::UnsupportedDtype);
     a.transfer_into(&mut ramp(from, 8)).unwrap();
+    a.transfer_range_into(2..5, &mut b, 6).unwrap();
+    assert_eq!(b.to_vec::<f32>().unwrap(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 3.0, 4.0]);
+    fails(a.transfer_range_into(2..5, &mut b, 7), ErrorKind::InvalidArgument);
+    fails(a.transfer_range_into(6..9, &mut b, 0), ErrorKind::InvalidArgument);
     ramp(from, 0).transfer_into(&mut ramp(to, 0)).unwrap();
 }
 

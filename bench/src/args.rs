@@ -58,6 +58,10 @@ pub struct Args {
     /// Measures only what a process that has just started takes.
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["json", "against", "simgpu"])]
     pub cold_start: Option<ColdStart>,
+    /// Measures only collectives over N ranks: the device and those after it, and the device again
+    /// where there are not so many.
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "against", "cold_start", "simgpu", "plot", "markdown", "from"])]
+    pub collectives: Option<usize>,
     /// Measures only the speed of the simulated GPU.
     #[arg(long, conflicts_with_all = ["json", "against"])]
     pub simgpu: bool,

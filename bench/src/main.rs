@@ -5,6 +5,7 @@
 mod against;
 mod args;
 mod cases;
+mod collectives;
 mod group;
 mod markdown;
 mod measure;
@@ -58,6 +59,9 @@ fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: Instant) -> Resul
     if let Some(what) = args.cold_start {
         cases::cold_start::measure::<R>(ordinal, started, what)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(ranks) = args.collectives {
+        return collectives::run::<R>(ordinal, ranks);
     }
     let earlier = against::earlier(args)?;
     let peers = peers::read(&args.peers)?;

@@ -140,8 +140,8 @@ impl CpuStorage {
     }
 }
 
-/// Copies a range of a storage's elements through host memory to an offset of another storage, of any
-/// driver. If one of the two is the host's storage, this takes a single copy. Synchronises.
+/// Copies a range of a storage's elements through host memory to an offset of another storage, of
+/// any driver. If one of the two is the host's storage, this takes a single copy. Synchronises.
 ///
 /// # Errors
 /// `UnsupportedDtype` if the dtypes differ, `InvalidArgument` if the elements exceed a storage; the

@@ -24,7 +24,8 @@ use std::time::{Duration, Instant};
 /// let own = [7i32, 8, 9].map(|x| CpuDevice.storage_from_slice(&[x]).unwrap());
 /// let mut gathered = [(); 3].map(|()| CpuDevice.storage_from_slice(&[0i32; 3]).unwrap());
 /// let calls = ranks.iter().zip(own.iter().zip(&mut gathered));
-/// Communicator::group(calls.map(|(rank, (x, y))| (rank, Call::all_gather((x, &one).into(), y, &all))))?;
+/// let calls = calls.map(|(rank, (x, y))| (rank, Call::all_gather((x, &one).into(), y, &all)));
+/// Communicator::group(calls)?;
 /// for y in &gathered {
 ///     assert_eq!(y.to_vec::<i32>()?, [7, 8, 9]);
 /// }
@@ -236,7 +237,8 @@ impl<D: BackendDevice> Communicator<D> {
     /// # use isobit_hal::{Communicator, CpuDevice};
     /// let ranks = Communicator::from_devices(&[CpuDevice; 4])?;
     /// // Even and odd ranks, each in descending order.
-    /// let halves = Communicator::split_all(&ranks, |rank| (Some(rank as u32 % 2), -(rank as i64)))?;
+    /// let wish = |rank: usize| (Some(rank as u32 % 2), -(rank as i64));
+    /// let halves = Communicator::split_all(&ranks, wish)?;
     /// let places: Vec<_> = halves.iter().flatten().map(|c| (c.rank(), c.size())).collect();
     /// assert_eq!(places, [(1, 2), (1, 2), (0, 2), (0, 2)]);
     /// # Ok::<(), isobit_hal::Error>(())

@@ -282,8 +282,8 @@ fn settle(device: &impl BackendDevice) -> Result<()> {
     if device.is_event_tracking() { Ok(()) } else { device.current_stream()?.synchronize() }
 }
 
-/// Copies a rank's source into a storage of its own, so that the caller's operands are free when the
-/// call returns.
+/// Copies a rank's source into a storage of its own, so that the caller's operands are free when
+/// the call returns.
 fn source<S: BackendStorage>(call: &Call<'_, S>, plan: Plan) -> Result<S> {
     if let Some(Src::Storage(src, layout)) = &call.src {
         return src.try_clone(layout);

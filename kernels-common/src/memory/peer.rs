@@ -65,8 +65,8 @@ fn follow<R: GpuRuntime>(
 /// The size in bytes of each of two pinned buffers: one is filled while the other is emptied.
 const STAGE: usize = 4 << 20;
 
-/// Copies `bytes` bytes, each side given by its storage and an address in it, through pinned memory,
-/// piece by piece.
+/// Copies `bytes` bytes, each side given by its storage and an address in it, through pinned
+/// memory, piece by piece.
 fn through_host<R: GpuRuntime>(
     (src, source): (&GpuStorage<R>, DevicePtr),
     (dst, target): (&GpuStorage<R>, DevicePtr),

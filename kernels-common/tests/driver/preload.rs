@@ -39,9 +39,9 @@ fn the_first_use_after_preload_loads_nothing() {
     let Some(device) = device() else { return };
     let (x, l) = (ramp(&device, 10), Layout::contiguous(10));
     let transposed = Layout::contiguous([2, 5]).transpose(0, 1).unwrap();
-    // With one subscriber in the process, tracing asks the thread that meets a span first, here that
-    // of another test, whether it is of interest, and remembers its no for all threads. With two, it
-    // asks the subscribers.
+    // With one subscriber in the process, tracing asks the thread that meets a span first, here
+    // that of another test, whether it is of interest, and remembers its no for all threads. With
+    // two, it asks the subscribers.
     let _second = Dispatch::new(Loads::default());
     let loads = |work: &dyn Fn()| {
         let loads = Loads::default();

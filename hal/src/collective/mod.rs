@@ -6,20 +6,23 @@
 //! and one device may be several ranks.
 //!
 //! ```rust
-//! use isobit_hal::{BackendDevice, BackendStorage, Communicator, CpuDevice, Layout, ReduceOp, Src};
+//! use isobit_hal::{
+//!     BackendDevice, BackendStorage, Communicator, CpuDevice, Layout, ReduceOp, Result, Src,
+//! };
 //!
-//! let layout = Layout::contiguous(2);
-//! std::thread::scope(|scope| {
-//!     for communicator in Communicator::from_devices(&[CpuDevice, CpuDevice])? {
-//!         scope.spawn(move || -> isobit_hal::Result<()> {
-//!             let mut x = CpuDevice.storage_from_slice(&[communicator.rank() as f32, 10.0])?;
-//!             communicator.all_reduce(Src::InPlace, &mut x, &layout, ReduceOp::Sum)?;
-//!             assert_eq!(x.to_vec::<f32>()?, [1.0, 20.0]);
-//!             Ok(())
-//!         });
-//!     }
-//!     Ok::<(), isobit_hal::Error>(())
+//! fn sum(rank: &Communicator<CpuDevice>) -> Result<Vec<f32>> {
+//!     let layout = Layout::contiguous(2);
+//!     let mut x = rank.device().storage_from_slice(&[rank.rank() as f32, 10.0])?;
+//!     rank.all_reduce(Src::InPlace, &mut x, &layout, ReduceOp::Sum)?;
+//!     x.to_vec()
+//! }
+//!
+//! let ranks = Communicator::from_devices(&[CpuDevice, CpuDevice, CpuDevice])?;
+//! let sums = std::thread::scope(|scope| {
+//!     let threads: Vec<_> = ranks.iter().map(|rank| scope.spawn(|| sum(rank))).collect();
+//!     threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Result<Vec<_>>>()
 //! })?;
+//! assert_eq!(sums, [[3.0, 30.0], [3.0, 30.0], [3.0, 30.0]]);
 //! # Ok::<(), isobit_hal::Error>(())
 //! ```
 //!

@@ -7,8 +7,7 @@ use isobit::{BackendDevice, DType, Numerics};
 use isobit_examples::choice::{Held, Who, exit_code, open};
 use isobit_examples::output::{digest, write};
 use isobit_examples::simulated::{self, Device};
-use isobit_llama::generate::{self, Timing};
-use isobit_llama::{Config, Model, weights};
+use isobit_llama::{Config, Model, Ranks, Timing, generate, weights};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -109,10 +108,10 @@ fn run(args: &Args) -> Result<ExitCode> {
         info.arch
     );
     let source = weights::random(&device, dtype, args.seed);
-    let model = Arc::new(Model::new(&device, &config, dtype, numerics, source)?);
+    let model = Arc::new(Model::new(&device, &config, dtype, numerics, Ranks::alone(), source)?);
     let prompt = generate::prompt(args.prompt, config.vocabulary);
     let (timing, outcome) = if args.bench {
-        generate::bench(&model, &prompt, args.tokens)?
+        generate::bench(&model, &prompt, args.tokens, true)?
     } else {
         generate::once(&model, &prompt, args.tokens)?
     };

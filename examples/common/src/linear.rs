@@ -41,12 +41,20 @@ impl<S: BackendStorage> Linear<S> {
     /// # Errors
     /// Returns the errors of the device.
     pub fn forward(&self, op: Matmul, x: &S, y: &mut S, rows: usize) -> Result<()> {
-        let (from, to) = (Layout::contiguous([rows, self.inputs]), Layout::contiguous([rows, self.outputs]));
+        self.forward_into(op, x, y, &Layout::contiguous([rows, self.outputs]))
+    }
+
+    /// Computes `y = x W^T` for the rows of a layout `[rows, outputs]` of `y`.
+    ///
+    /// # Errors
+    /// Returns the errors of the device.
+    pub fn forward_into(&self, op: Matmul, x: &S, y: &mut S, to: &Layout) -> Result<()> {
+        let from = Layout::contiguous([to.dims()[0], self.inputs]);
         let transposed = Layout::contiguous([self.outputs, self.inputs]).transpose(0, 1)?;
         let weight = match &self.weight {
             Weight::Plain(weight) => Src::Storage(weight, &transposed),
             Weight::Packed(packed) => packed.as_src(),
         };
-        S::apply_into(&Op::Matmul(op), &[(x, &from).into(), weight], y, &to)
+        S::apply_into(&Op::Matmul(op), &[(x, &from).into(), weight], y, to)
     }
 }

@@ -1,11 +1,13 @@
 //! Grouped-query self-attention with a cache: every token attends to itself and to those before it,
 //! whose keys and values are kept.
 
-use crate::Config;
 use crate::norm::Norm;
 use crate::session::{Cache, Step};
+use crate::{Config, Ranks, Shard};
 use isobit::{BackendDevice, BackendStorage, DType, Layout, Matmul, Op, Result, RopeForm, Src};
 use isobit_examples::Linear;
+use std::ops::Range;
+use std::slice;
 
 /// The attention half of a layer.
 #[derive(Debug)]
@@ -14,8 +16,9 @@ pub struct Attention<S> {
     /// The stacked weights of queries, keys and values: one product computes all three.
     qkv: Linear<S>,
     output: Linear<S>,
+    shard: Shard,
+    /// Of all ranks.
     heads: usize,
-    kv_heads: usize,
     head_size: usize,
     hidden: usize,
 }
@@ -28,18 +31,25 @@ impl<S: BackendStorage> Attention<S> {
     pub fn new<D: BackendDevice<Storage = S>>(
         device: &D,
         config: &Config,
+        shard: &Shard,
         dtype: DType,
         op: Matmul,
-        matrix: &mut impl FnMut(usize) -> Result<S>,
+        matrix: &mut impl FnMut([usize; 2], &[Range<usize>]) -> Result<S>,
     ) -> Result<Self> {
-        let (hidden, qkv, joined) = (config.hidden, config.qkv(), config.heads * config.head_size);
+        let Config { hidden, heads, kv_heads, head_size, .. } = *config;
+        let (stacked, joined, rows) = ((heads + 2 * kv_heads) * head_size, heads * head_size, shard.qkv(config));
+        let own = rows.iter().map(Range::len).sum();
         Ok(Self {
             norm: Norm::new(device, hidden, config.eps, dtype)?,
-            qkv: Linear::new(matrix(qkv * hidden)?, [hidden, qkv], op)?,
-            output: Linear::new(matrix(hidden * joined)?, [joined, hidden], op)?,
-            heads: config.heads,
-            kv_heads: config.kv_heads,
-            head_size: config.head_size,
+            qkv: Linear::new(matrix([stacked, hidden], &rows)?, [hidden, own], op)?,
+            output: Linear::new(
+                matrix([hidden, joined], slice::from_ref(&shard.hidden))?,
+                [joined, shard.hidden.len()],
+                op,
+            )?,
+            shard: shard.clone(),
+            heads,
+            head_size,
             hidden,
         })
     }
@@ -48,8 +58,9 @@ impl<S: BackendStorage> Attention<S> {
     ///
     /// # Errors
     /// Returns the errors of the device.
-    pub fn forward(&self, op: Matmul, s: &mut Step<S>, cache: &mut Cache<S>) -> Result<()> {
-        let (rows, heads, kv_heads, size) = (s.rows, self.heads, self.kv_heads, self.head_size);
+    pub fn forward(&self, op: Matmul, ranks: &Ranks<S::Device>, s: &mut Step<S>, cache: &mut Cache<S>) -> Result<()> {
+        let (rows, size, own) = (s.rows, self.head_size, &self.shard);
+        let (heads, kv_heads) = (own.heads.len(), own.kv_heads.len());
         self.norm.forward(&s.hidden, 0, &mut s.normed, rows)?;
         self.qkv.forward(op, &s.normed, &mut s.wide, rows)?;
 
@@ -68,14 +79,18 @@ impl<S: BackendStorage> Attention<S> {
         s.remember((&s.wide, &value), &mut cache.values, &cache.layout)?;
 
         // A result that is read by token has its heads joined.
-        let context = Layout::contiguous([1, rows, heads, size]).transpose(1, 2)?;
+        let joined = Layout::contiguous([1, rows, self.heads, size]);
+        let context = by_head(&joined, own.heads.start, heads)?;
         let (seen, lengths) = (s.seen(&cache.layout)?, Layout::contiguous(1));
         let inputs = [(&s.turned, &query), (&cache.keys, &seen), (&cache.values, &seen), (&s.lengths, &lengths)];
         let parameters = s.attention();
         let inputs = inputs.map(Src::from);
         let attend = Op::ScaledDotProductAttention(parameters).with_numerics(op.numerics);
         S::apply_into(&attend, &inputs[..3 + usize::from(parameters.has_lengths)], &mut s.context, &context)?;
-        self.output.forward(op, &s.context, &mut s.normed, rows)?;
+        ranks.join_columns(&mut s.context, [rows, self.heads * size])?;
+        let columns = Layout::contiguous([rows, self.hidden]).narrow(1, own.hidden.start, own.hidden.len())?;
+        self.output.forward_into(op, &s.context, &mut s.normed, &columns)?;
+        ranks.join_columns(&mut s.normed, [rows, self.hidden])?;
         s.add_to_hidden(self.hidden)
     }
 }

@@ -102,11 +102,6 @@ impl Config {
         let layer = self.hidden * (attention + 3 * self.wide + 2);
         self.vocabulary * self.hidden + self.layers * layer + self.hidden
     }
-
-    /// Returns the size of the stacked queries, keys and values of a token.
-    pub(crate) fn qkv(&self) -> usize {
-        (self.heads + 2 * self.kv_heads) * self.head_size
-    }
 }
 
 #[cfg(test)]

@@ -1,45 +1,24 @@
 //! Continues a prompt and measures both phases.
 
 use crate::session::Outcome;
-use crate::{Model, Session};
+use crate::{Model, Session, Timing};
 use anyhow::{Result, ensure};
 use isobit::{BackendDevice, Result as DeviceResult};
 use isobit_examples::Captured;
 use isobit_examples::timing::{median, seconds};
-use serde::Serialize;
-use std::fmt;
 use std::sync::Arc;
 
 /// Number of timings of a benchmark; the median counts.
 const TIMINGS: usize = 5;
 
-/// How long the phases take.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Timing {
-    /// Number of tokens of the prompt.
-    pub prompt: usize,
-    /// Number of steps after it.
-    pub tokens: usize,
-    /// Milliseconds of the step that reads the prompt.
-    pub prefill_ms: f64,
-    /// Milliseconds of all steps after it, with operations submitted one by one.
-    pub decode_ms: f64,
-    /// Milliseconds of the same steps replayed as a graph, if that was measured.
-    pub graph_ms: Option<f64>,
-}
-
-impl fmt::Display for Timing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rate = |tokens: usize, ms: f64| format!("{ms:.3} ms, {:.1} tokens/s", tokens as f64 / ms * 1e3);
-        writeln!(f, "prefill of {} tokens: {}", self.prompt, rate(self.prompt, self.prefill_ms))?;
-        write!(f, "decode of {} tokens: {}", self.tokens, rate(self.tokens, self.decode_ms))?;
-        self.graph_ms.map_or(Ok(()), |ms| write!(f, "; as a graph {}", rate(self.tokens, ms)))
-    }
-}
-
 /// Returns a prompt of a number of tokens, spread over the vocabulary.
 pub fn prompt(tokens: usize, vocabulary: usize) -> Vec<u32> {
     (0..tokens).map(|i| ((17 + i * 7919) % vocabulary) as u32).collect()
+}
+
+/// Returns several such prompts: together they are a longer one.
+pub fn prompts(number: usize, tokens: usize, vocabulary: usize) -> Vec<Vec<u32>> {
+    prompt(number * tokens, vocabulary).chunks(tokens).map(Vec::from).collect()
 }
 
 /// Continues a prompt by a number of steps, once. The times include the loading of kernels.
@@ -52,13 +31,18 @@ pub fn once<D: BackendDevice>(model: &Model<D>, prompt: &[u32], steps: usize) ->
     Ok((timing(prompt, steps, [prefill, decode]), session.outcome(steps)?))
 }
 
-/// Continues a prompt many times, with operations one by one and as a graph, and returns the
-/// medians.
+/// Continues a prompt many times, with operations one by one and, if asked for and the device has
+/// graphs, as a graph. Returns the medians.
 ///
 /// # Errors
 /// The errors of [`once`], and an error if the replayed graph gives different bits than the
 /// operations one by one.
-pub fn bench<D: BackendDevice>(model: &Arc<Model<D>>, prompt: &[u32], steps: usize) -> Result<(Timing, Outcome)> {
+pub fn bench<D: BackendDevice>(
+    model: &Arc<Model<D>>,
+    prompt: &[u32],
+    steps: usize,
+    as_graph: bool,
+) -> Result<(Timing, Outcome)> {
     let mut session = model.session(prompt.len(), steps)?;
     // Loads kernels and fills the pool.
     phases(model, &mut session, prompt, steps)?;
@@ -70,7 +54,7 @@ pub fn bench<D: BackendDevice>(model: &Arc<Model<D>>, prompt: &[u32], steps: usi
     }
     let outcome = session.outcome(steps)?;
     let mut timing = timing(prompt, steps, [median(prefills), median(decodes)]);
-    if model.device().info()?.capabilities.graphs {
+    if as_graph && model.device().info()?.capabilities.graphs {
         let (times, replayed) = graph(model, session, prompt, steps)?;
         ensure!(replayed == outcome, "the replayed graph makes something else than its operations");
         timing.graph_ms = Some(median(times) * 1e3);

@@ -1,7 +1,7 @@
 //! One sequence on a device: its tokens, what is kept of them, and all buffers of the steps.
 
-use crate::Config;
 use crate::rotation::Rotation;
+use crate::{Config, Shard};
 use anyhow::{Result, ensure};
 use isobit::{
     Affine, Attention, BackendDevice, BackendStorage, BinaryOp, DType, Indexing, Layout, Op, Result as DeviceResult,
@@ -30,7 +30,7 @@ pub struct Session<S> {
 pub struct Cache<S> {
     pub(crate) keys: S,
     pub(crate) values: S,
-    /// `[1, kv_heads, capacity, head_size]`, of both.
+    /// `[1, kv_heads, capacity, head_size]`, of both: the heads of this rank.
     pub(crate) layout: Layout,
 }
 
@@ -55,9 +55,10 @@ pub struct Step<S> {
     pub(crate) hidden: S,
     /// Like `hidden`: its norm, and then the term that is added to it.
     pub(crate) normed: S,
-    /// `[rows, ..]`: the stacked results of a product.
+    /// `[rows, ..]`: the stacked results of a product, those of this rank; and first
+    /// `[ranks, rows, hidden]`, the vectors of the tokens that each rank has found.
     pub(crate) wide: S,
-    /// `[rows, heads + kv_heads, head_size]`: rotated queries and keys.
+    /// `[rows, heads + kv_heads, head_size]`: rotated queries and keys of this rank.
     pub(crate) turned: S,
     /// `[rows, heads, head_size]`.
     pub(crate) context: S,
@@ -88,6 +89,14 @@ impl Outcome {
         let floats = self.logits.iter().chain(&self.hidden).map(|x| x.to_bits());
         self.tokens.iter().copied().chain(floats)
     }
+
+    /// Returns an outcome of the same sizes with the bits of everything.
+    pub(crate) fn with_words(&self, words: &[u32]) -> Self {
+        let (tokens, floats) = words.split_at(self.tokens.len());
+        let (logits, hidden) = floats.split_at(self.logits.len());
+        let floats = |words: &[u32]| words.iter().copied().map(f32::from_bits).collect();
+        Self { tokens: tokens.to_vec(), logits: floats(logits), hidden: floats(hidden) }
+    }
 }
 
 impl<S: BackendStorage> Session<S> {
@@ -99,21 +108,22 @@ impl<S: BackendStorage> Session<S> {
     pub fn new<D: BackendDevice<Storage = S>>(
         device: &D,
         config: &Config,
+        shard: &Shard,
         dtype: DType,
         prompt: usize,
         most: usize,
     ) -> Result<Self> {
         config.check_lengths(prompt, most)?;
         let capacity = prompt + most;
-        let layout = Layout::contiguous([1, config.kv_heads, capacity, config.head_size]);
+        let layout = Layout::contiguous([1, shard.kv_heads.len(), capacity, config.head_size]);
         let kept = || device.zeros(layout.shape(), dtype);
         let cache = |_| Ok(Cache { keys: kept()?, values: kept()?, layout: layout.clone() });
         Ok(Self {
             tokens: device.zeros(&(capacity + 1).into(), DType::U32)?,
             rotation: Rotation::new(device, config, dtype, capacity)?,
             caches: (0..config.layers).map(cache).collect::<DeviceResult<_>>()?,
-            prompt: Step::new(device, config, dtype, prompt, true)?,
-            next: Step::new(device, config, dtype, 1, false)?,
+            prompt: Step::new(device, config, shard, dtype, prompt, true)?,
+            next: Step::new(device, config, shard, dtype, 1, false)?,
             config: config.clone(),
         })
     }
@@ -151,6 +161,7 @@ impl<S: BackendStorage> Step<S> {
     fn new<D: BackendDevice<Storage = S>>(
         device: &D,
         config: &Config,
+        shard: &Shard,
         dtype: DType,
         rows: usize,
         is_first: bool,
@@ -158,6 +169,8 @@ impl<S: BackendStorage> Step<S> {
         let zeros = |elements: usize| device.zeros(&elements.into(), dtype);
         let counts = |elements: usize| device.zeros(&elements.into(), DType::U32);
         let size = config.head_size;
+        let (heads, kv_heads) = (shard.heads.len(), shard.kv_heads.len());
+        let wide = ((heads + 2 * kv_heads) * size).max(2 * shard.wide.len()).max(shard.ranks * config.hidden);
         Ok(Self {
             rows,
             is_first,
@@ -168,8 +181,8 @@ impl<S: BackendStorage> Step<S> {
             sin: zeros(rows * size / 2)?,
             hidden: zeros(rows * config.hidden)?,
             normed: zeros(rows * config.hidden)?,
-            wide: zeros(rows * config.qkv().max(2 * config.wide))?,
-            turned: zeros(rows * (config.heads + config.kv_heads) * size)?,
+            wide: zeros(rows * wide)?,
+            turned: zeros(rows * (heads + kv_heads) * size)?,
             context: zeros(rows * config.heads * size)?,
             gated: zeros(rows * config.wide)?,
             last: zeros(config.hidden)?,

@@ -5,7 +5,7 @@ mod common;
 use common::tiny;
 use isobit::{DType, Numerics};
 use isobit_llama::session::Outcome;
-use isobit_llama::{Config, generate};
+use isobit_llama::{Config, Ranks, generate};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn tokens_logits_and_hidden_state_are_those_of_numpy() {
     for numerics in [Numerics::Portable, Numerics::Block] {
         // The weights have 24 bits. Rounded to the 8 of bf16, they soon choose other tokens.
         for (dtype, steps, most) in [(DType::F32, all, 4e-6), (DType::F16, all, 5e-3), (DType::BF16, 0, 0.03)] {
-            let model = tiny(dtype, numerics);
+            let model = tiny(dtype, numerics, Ranks::alone());
             let mut session = model.session(prompt.len(), all).unwrap();
             session.set(&prompt).unwrap();
             model.prefill(&mut session).unwrap();
@@ -62,7 +62,7 @@ fn tokens_logits_and_hidden_state_are_those_of_numpy() {
 /// Not to the bit: in the prompt, keys after a token have a part in the steps of its values.
 #[test]
 fn a_step_with_the_cache_gives_what_the_whole_sequence_gives() {
-    let model = tiny(DType::F32, Numerics::Portable);
+    let model = tiny(DType::F32, Numerics::Portable, Ranks::alone());
     // Up to, and over, the end of a block of 128 keys.
     for (start, steps) in [(127, 1), (120, 30)] {
         let mut tokens = generate::prompt(start, Config::TINY.vocabulary);
@@ -80,7 +80,7 @@ fn a_step_with_the_cache_gives_what_the_whole_sequence_gives() {
 
 #[test]
 fn a_captured_step_makes_the_same_and_a_session_serves_again() {
-    let model = Arc::new(tiny(DType::F32, Numerics::Portable));
+    let model = Arc::new(tiny(DType::F32, Numerics::Portable, Ranks::alone()));
     let prompts = [generate::prompt(9, Config::TINY.vocabulary), vec![3; 9]];
     let alone = prompts.each_ref().map(|prompt| generate::once(&model, prompt, 5).unwrap().1);
     let words = |outcome: &Outcome| outcome.words().collect::<Vec<_>>();
@@ -103,7 +103,7 @@ fn a_captured_step_makes_the_same_and_a_session_serves_again() {
 
 #[test]
 fn what_the_session_has_no_room_for_is_an_error() {
-    let model = tiny(DType::F32, Numerics::Portable);
+    let model = tiny(DType::F32, Numerics::Portable, Ranks::alone());
     let kind = |e: isobit::Error| e.kind();
     let mut session = model.session(2, 1).unwrap();
     session.set(&[1, Config::TINY.vocabulary as u32]).unwrap();

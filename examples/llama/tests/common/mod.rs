@@ -2,19 +2,21 @@
 
 use isobit::{BackendDevice, CpuDevice, DType, Numerics, Result};
 use isobit_examples::memory::upload;
-use isobit_llama::{Config, Model};
+use isobit_llama::{Config, Model, Ranks};
+use std::ops::Range;
 
-/// Returns the tiny model on the CPU.
-pub fn tiny(dtype: DType, numerics: Numerics) -> Model<CpuDevice> {
-    Model::new(&CpuDevice, &Config::TINY, dtype, numerics, formula(dtype)).unwrap()
+/// Returns what a rank holds of the tiny model on the CPU.
+pub fn tiny(dtype: DType, numerics: Numerics, ranks: Ranks<CpuDevice>) -> Model<CpuDevice> {
+    Model::new(&CpuDevice, &Config::TINY, dtype, numerics, ranks, formula(dtype)).unwrap()
 }
 
 /// Returns a source of matrices whose elements are within 0.5, without a pattern.
-fn formula(dtype: DType) -> impl FnMut(usize) -> Result<<CpuDevice as BackendDevice>::Storage> {
+fn formula(dtype: DType) -> impl FnMut([usize; 2], &[Range<usize>]) -> Result<<CpuDevice as BackendDevice>::Storage> {
     let mut matrix = 0;
-    move |elements| {
+    move |[_, inputs], rows| {
         matrix += 1;
-        upload(&CpuDevice, &(0..elements as u32).map(|i| element(matrix, i)).collect::<Vec<_>>(), dtype)
+        let elements = rows.iter().flat_map(|rows| rows.start * inputs..rows.end * inputs);
+        upload(&CpuDevice, &elements.map(|i| element(matrix, i as u32)).collect::<Vec<_>>(), dtype)
     }
 }
 

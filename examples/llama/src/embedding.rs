@@ -56,9 +56,9 @@ impl<S: BackendStorage> Embedding<S> {
         S::apply_into(&select, &[(&self.table, &table).into(), (&s.ids, &rows).into()], &mut s.hidden, &hidden)
     }
 
-    /// Computes the hidden state of a step from its ids. Only one rank has the vector of a token, and
-    /// no host knows which: every rank gives the row that the token would have in its own part, and
-    /// the right one is selected.
+    /// Computes the hidden state of a step from its ids. Only one rank has the vector of a token,
+    /// and no host knows which: every rank gives the row that the token would have in its own part,
+    /// and the right one is selected.
     fn look_up_together(&self, ranks: &Ranks<S::Device>, s: &mut Step<S>) -> Result<()> {
         let (rows, hidden, ids) = (s.rows, self.hidden, Layout::contiguous(s.rows));
         let part = Layout::contiguous(1).broadcast_as(rows)?;

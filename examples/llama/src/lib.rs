@@ -4,9 +4,9 @@
 //!
 //! A [`Model`] holds the weights on a device. A [`Session`] holds one sequence: its tokens, the
 //! keys and values of every layer, and every intermediate result, so a step of one rank does not
-//! allocate storages. The prompt is read in one step, and then each token is a step of its own. Where
-//! such a step is in the sequence is data on the device, so one captured graph makes every token, and
-//! the host waits for none.
+//! allocate storages. The prompt is read in one step, and then each token is a step of its own.
+//! Where such a step is in the sequence is data on the device, so one captured graph makes every
+//! token, and the host waits for none.
 //!
 //! Several ranks can hold a model together ([`tensor_parallel`]): a [`Shard`] is what each has of
 //! it, and [`Ranks`] joins what they compute. Or each holds a whole model and continues its own

@@ -51,8 +51,8 @@ struct Args {
     /// Selects the weights.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Continues a prompt several times and prints medians, with one device also of a graph. Without
-    /// it, the times include the loading of kernels.
+    /// Continues a prompt several times and prints medians, with one device also of a graph.
+    /// Without it, the times include the loading of kernels.
     #[arg(long)]
     bench: bool,
     /// Writes the tokens and the times to this file.

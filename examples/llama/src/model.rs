@@ -37,12 +37,12 @@ impl<D: BackendDevice> Model<D> {
     /// returns the next one `[outputs, inputs]`, of which only some ranges of outputs, joined: the
     /// embedding; then of each layer queries, keys and values, the joined heads, gate and what it
     /// lets through, and back to `hidden`. The weights of norms are 1. `numerics` are those of
-    /// products and attention, on every device the same: also on the CPU, which has no other default
-    /// than portable numerics. All `ranks` make the same calls of the model.
+    /// products and attention, on every device the same: also on the CPU, which has no other
+    /// default than portable numerics. All `ranks` make the same calls of the model.
     ///
     /// # Errors
-    /// Fails if there is no model of these sizes or the ranks cannot share it, or with the errors of
-    /// the device and of `matrix`.
+    /// Fails if there is no model of these sizes or the ranks cannot share it, or with the errors
+    /// of the device and of `matrix`.
     pub fn new(
         device: &D,
         config: &Config,

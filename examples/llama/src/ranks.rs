@@ -34,8 +34,9 @@ impl<D: BackendDevice> Ranks<D> {
         self.communicator.as_ref().map_or(Ok(()), Communicator::barrier)
     }
 
-    /// Makes a result `[ranks, ..]` whole, of which each rank has computed its part where it belongs:
-    /// no rank needs a buffer of its own for the part, and one rank alone has nothing to do.
+    /// Makes a result `[ranks, ..]` whole, of which each rank has computed its part where it
+    /// belongs: no rank needs a buffer of its own for the part, and one rank alone has nothing to
+    /// do.
     pub(crate) fn join(&self, result: &mut D::Storage, layout: &Layout) -> Result<()> {
         match &self.communicator {
             Some(communicator) => communicator.all_gather(Src::InPlace, result, layout),
@@ -43,8 +44,8 @@ impl<D: BackendDevice> Ranks<D> {
         }
     }
 
-    /// Makes a result `[rows, columns]` whole, of which each rank has computed its columns. The parts
-    /// lie side by side, so that a result of several ranks is read like that of one.
+    /// Makes a result `[rows, columns]` whole, of which each rank has computed its columns. The
+    /// parts lie side by side, so that a result of several ranks is read like that of one.
     pub(crate) fn join_columns(&self, result: &mut D::Storage, [rows, columns]: [usize; 2]) -> Result<()> {
         let ranks = self.size();
         self.join(result, &Layout::contiguous([rows, ranks, columns / ranks]).transpose(0, 1)?)

@@ -128,7 +128,8 @@ hip_sys::library! {
         sonames: ["librccl.so.1", "librccl.so"]
     }
 
-    /// Returns the version of NCCL whose interface the library has: major * 10^4 + minor * 100 + patch.
+    /// Returns the version of NCCL whose interface the library has: major * 10^4 + minor * 100 +
+    /// patch.
     fn ncclGetVersion(version: *mut c_int) -> ncclResult_t;
     /// Makes an id, which one rank passes to the others.
     fn ncclGetUniqueId(uniqueId: *mut ncclUniqueId) -> ncclResult_t;

@@ -1,4 +1,5 @@
-//! Keeps the library in the process once it is loaded, because its threads run until the process ends.
+//! Keeps the library in the process once it is loaded, because its threads run until the process
+//! ends.
 
 fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");

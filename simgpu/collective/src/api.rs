@@ -1,5 +1,5 @@
-//! The functions of both vendors' libraries, for a vendor's devices. [`collective_functions!`] gives
-//! them their names. Each checks its arguments as NCCL does.
+//! The functions of both vendors' libraries, for a vendor's devices. [`collective_functions!`]
+//! gives them their names. Each checks its arguments as NCCL does.
 //!
 //! [`collective_functions!`]: crate::collective_functions
 
@@ -64,8 +64,8 @@ unsafe fn put<T>(to: *mut T, value: T, what: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether communicators with a config wait until their calls are done. `inherited` is the answer of a
-/// config that does not say.
+/// Whether communicators with a config wait until their calls are done. `inherited` is the answer
+/// of a config that does not say.
 ///
 /// # Safety
 /// `config` is null or can be read.
@@ -170,7 +170,8 @@ pub unsafe fn init_rank(
 /// Makes the communicators of all ranks, one for each device.
 ///
 /// # Safety
-/// `communicators` is null or has room for `count` handles; `devices` is null or has `count` numbers.
+/// `communicators` is null or has room for `count` handles; `devices` is null or has `count`
+/// numbers.
 pub unsafe fn init_all(
     vendor: &'static Vendor,
     communicators: *mut *mut c_void,

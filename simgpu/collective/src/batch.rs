@@ -1,5 +1,5 @@
-//! Groups of calls: what a thread asks for between `ncclGroupStart` and `ncclGroupEnd` is done together
-//! at the end, so that one thread can act for several ranks.
+//! Groups of calls: what a thread asks for between `ncclGroupStart` and `ncclGroupEnd` is done
+//! together at the end, so that one thread can act for several ranks.
 
 use crate::communicator::{Communicator, Work};
 use crate::status::{Failure, IN_PROGRESS, INTERNAL_ERROR, SUCCESS, SYSTEM_ERROR, Status};

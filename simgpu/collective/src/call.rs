@@ -1,5 +1,5 @@
-//! One collective as a rank asks for it: what must be the same in all ranks, and how many bytes a rank
-//! sends and receives.
+//! One collective as a rank asks for it: what must be the same in all ranks, and how many bytes a
+//! rank sends and receives.
 
 use crate::combine::fold;
 use crate::number::{DataType, Op};

@@ -4,8 +4,8 @@ use crate::number::{DataType, Element, Op};
 use half::{bf16, f16};
 use isobit_simgpu_math::number::{F8E4M3, F8E5M2};
 
-/// Combines the elements of all ranks, which have the same number. Of the element at an index, that of
-/// the rank `first` is taken, then those of the ranks behind it, around the ring.
+/// Combines the elements of all ranks, which have the same number. Of the element at an index, that
+/// of the rank `first` is taken, then those of the ranks behind it, around the ring.
 pub(crate) fn fold(ty: DataType, op: Op, inputs: &[Vec<u8>], first: impl Fn(usize) -> usize) -> Vec<u8> {
     match ty {
         DataType::I8 => of_type::<i8>(ty, op, inputs, first),

@@ -70,8 +70,8 @@ struct Counters {
     messages: HashMap<(bool, usize), u64>,
 }
 
-/// What a rank does when its stream comes to it. Addresses are numbers, because the memory belongs to
-/// the program.
+/// What a rank does when its stream comes to it. Addresses are numbers, because the memory belongs
+/// to the program.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
     Meet { call: Call, send: usize, receive: usize },
@@ -154,8 +154,8 @@ impl Communicator {
         state.splits - 1
     }
 
-    /// Returns the numbers of work: one for a collective, one for each message. What is captured into
-    /// graphs has numbers of its own.
+    /// Returns the numbers of work: one for a collective, one for each message. What is captured
+    /// into graphs has numbers of its own.
     fn numbers(&self, work: &Work, captured: bool) -> Vec<u64> {
         let mut state = self.state.lock();
         let Counters { collectives, messages } = &mut state.asked[usize::from(captured)];
@@ -169,8 +169,8 @@ impl Communicator {
         }
     }
 
-    /// Enqueues work. What is captured meets, in each launch, the same launch of the same work in the
-    /// graphs of the other ranks.
+    /// Enqueues work. What is captured meets, in each launch, the same launch of the same work in
+    /// the graphs of the other ranks.
     pub(crate) fn enqueue(self: &Arc<Self>, stream: *mut c_void, work: Work, in_group: bool) -> Result<(), Failure> {
         let (runtime, stream) = (self.runtime()?, Stream(stream));
         let refused =

@@ -1,6 +1,6 @@
 //! The numbers of collectives and messages in graphs. Each has a number among those that its
-//! communicator captured, and another one for each launch, so that it meets the same launch in the other
-//! ranks, no matter when they run. Numbers of what is not captured are others.
+//! communicator captured, and another one for each launch, so that it meets the same launch in the
+//! other ranks, no matter when they run. Numbers of what is not captured are others.
 
 /// Only in the numbers of what is captured.
 const CAPTURED: u64 = 1 << 63;

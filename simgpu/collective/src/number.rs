@@ -137,9 +137,9 @@ macro_rules! integer {
 
 integer!(i8, u8, i32, u32, i64, u64);
 
-/// Floats are combined in `$wide`, and each result is rounded to the type, as a ring stores it. A NaN
-/// loses against a number in `max` and `min`. Every rank multiplies its elements by the reciprocal of
-/// the number of ranks before an average is summed, as NCCL does.
+/// Floats are combined in `$wide`, and each result is rounded to the type, as a ring stores it. A
+/// NaN loses against a number in `max` and `min`. Every rank multiplies its elements by the
+/// reciprocal of the number of ranks before an average is summed, as NCCL does.
 macro_rules! float {
     ($($t:ty, $wide:ty, $read:expr, $write:expr, $widen:expr, $round:expr;)*) => {$(
         impl Element for $t {
@@ -211,8 +211,8 @@ fn eight_bits(value: f32, format: &Format) -> u8 {
     // Of subnormal numbers of f32 this is -127.
     let exponent = Ord::max((magnitude.to_bits() >> 23) as i32 - 127, format.least);
     let steps = (f64::from(magnitude) / f64::from(exponent - format.mantissa_bits).exp2()).round_ties_even();
-    // A carry of the mantissa gives the next exponent. A subnormal number has the least exponent and
-    // no hidden bit, so that its exponent's field becomes zero.
+    // A carry of the mantissa gives the next exponent. A subnormal number has the least exponent
+    // and no hidden bit, so that its exponent's field becomes zero.
     let bits = ((exponent - format.least) << format.mantissa_bits) + steps as i32;
     sign | bits as u8
 }

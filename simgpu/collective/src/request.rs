@@ -13,8 +13,8 @@ pub(crate) struct Seat {
     pub(crate) rank: usize,
 }
 
-/// A message as one rank asks for it: its number among those from the one rank to the other, and what
-/// is sent.
+/// A message as one rank asks for it: its number among those from the one rank to the other, and
+/// what is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) transfer: Transfer,

@@ -1,5 +1,5 @@
-//! A vendor's libraries as a program opens them: the few functions of the runtime that the tests need,
-//! and all of the collective library.
+//! A vendor's libraries as a program opens them: the few functions of the runtime that the tests
+//! need, and all of the collective library.
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -149,12 +149,12 @@ impl Gpu {
         unsafe { symbol(&self.runtime, name) }
     }
 
-    /// Calls a function of the runtime by NVIDIA's or AMD's name, with arguments that are pointers or
-    /// as wide.
+    /// Calls a function of the runtime by NVIDIA's or AMD's name, with arguments that are pointers
+    /// or as wide.
     pub fn call<const N: usize>(&self, names: [&str; 2], arguments: [usize; N]) -> c_int {
         let name = names[usize::from(self.vendor == Vendor::Amd)];
-        // SAFETY: on this architecture an integer argument is passed as a wider one is, and the tests
-        // name functions with so many arguments.
+        // SAFETY: on this architecture an integer argument is passed as a wider one is, and the
+        // tests name functions with so many arguments.
         unsafe {
             match arguments[..] {
                 [] => self.of_runtime::<unsafe extern "C" fn() -> c_int>(name)(),

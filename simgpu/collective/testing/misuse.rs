@@ -1,5 +1,5 @@
-//! Calls that do not fit together: where NCCL would wait for ever or compute nonsense, there is an error
-//! and a finding.
+//! Calls that do not fit together: where NCCL would wait for ever or compute nonsense, there is an
+//! error and a finding.
 
 use super::gpu::{Config, Gpu, Handle};
 use super::run::{on_cards, threads};
@@ -85,6 +85,24 @@ fn a_rank_that_does_not_come_is_not_waited_for_for_ever() {
         let first = unsafe { (gpu.nccl.ncclCommInitRank)(&mut communicator, 2, id, 0) };
         assert_eq!((first, communicator), (REMOTE_ERROR, Handle(null_mut())));
         found(gpu, "deadlock", "does so in a group");
+    });
+}
+
+#[test]
+fn ranks_that_first_send_and_then_receive_are_in_a_deadlock() {
+    let (test, limit) = ("testing::misuse::ranks_that_first_send_and_then_receive_are_in_a_deadlock", "0.5");
+    on_cards(test, 2, &[("ISOBIT_SIM_RANK_TIMEOUT", limit)], |gpu| {
+        threads(gpu, 2, |rank| {
+            let (at, other) = (rank.upload(&[0; 4]), 1 - rank.rank as i32);
+            // SAFETY: the simulator checks the memory.
+            unsafe {
+                gpu.ok((gpu.nccl.ncclSend)(at, 1, 7, other, rank.communicator, rank.stream));
+                gpu.ok((gpu.nccl.ncclRecv)(at, 1, 7, other, rank.communicator, rank.stream));
+            }
+            assert_eq!(gpu.synchronize(rank.stream), 0);
+            assert_eq!(gpu.failure(rank.communicator), REMOTE_ERROR);
+        });
+        found(gpu, "deadlock", "ncclSend of 1 ncclFloat32 to rank");
     });
 }
 

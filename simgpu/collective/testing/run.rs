@@ -1,5 +1,5 @@
-//! How a test runs: in processes of its own, with several cards, and with work that is done at once or
-//! late.
+//! How a test runs: in processes of its own, with several cards, and with work that is done at once
+//! or late.
 
 use super::gpu::{Gpu, Handle, Id};
 use crate::VENDOR;
@@ -67,8 +67,8 @@ pub struct Rank<'a> {
     pub stream: Handle,
 }
 
-/// Runs every rank in a thread, each with its card, communicator and stream, and returns the results
-/// in the order of the ranks.
+/// Runs every rank in a thread, each with its card, communicator and stream, and returns the
+/// results in the order of the ranks.
 pub fn threads<T: Send>(gpu: &Gpu, ranks: usize, body: impl Fn(&Rank<'_>) -> T + Sync) -> Vec<T> {
     let id = gpu.id();
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! The types of elements, by definitions that do not share code with the library: a number is written
-//! as the nearest of all values that the type has.
+//! The types of elements, by definitions that do not share code with the library: a number is
+//! written as the nearest of all values that the type has.
 
 use half::{bf16, f16};
 

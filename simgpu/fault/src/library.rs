@@ -143,8 +143,8 @@ pub const LIBRARIES: &[Library] = &[
 ];
 
 impl Library {
-    /// Returns the library that a function belongs to by its name: that of a vendor, if the libraries
-    /// of both have functions of this name. NVRTC is not simulated.
+    /// Returns the library that a function belongs to by its name: that of a vendor, if the
+    /// libraries of both have functions of this name. NVRTC is not simulated.
     pub fn of(function: &str, vendor: Vendor) -> Option<&'static Self> {
         let mut named = LIBRARIES.iter().filter(|library| function.starts_with(library.prefix));
         let first = named.next()?;

@@ -185,7 +185,8 @@ impl Runtime {
         }
     }
 
-    /// Reports a finding about the calls of a program: a deadlock, or calls that do not fit together.
+    /// Reports a finding about the calls of a program: a deadlock, or calls that do not fit
+    /// together.
     pub fn find(&self, deadlock: bool, what: &str, message: &str) {
         let [what, message] = [what, message].map(|text| CString::new(text).unwrap_or_default());
         // SAFETY: both are strings that end in NUL.

@@ -140,8 +140,8 @@ pub unsafe fn access<'a>(
 }
 
 /// Reports a finding of a library about its calls: `deadlock` if some wait for ever, and otherwise
-/// calls that do not fit together. `what` and `message` are texts; nothing is reported without them.
-/// A panic in `of` is caught.
+/// calls that do not fit together. `what` and `message` are texts; nothing is reported without
+/// them. A panic in `of` is caught.
 ///
 /// # Safety
 /// `what` and `message` must be null or NUL-terminated strings.
@@ -166,9 +166,9 @@ pub unsafe fn find<'a>(
 }
 
 /// Declares the simulator's own functions, which a vendor's library has in addition to the
-/// vendor's: `isobit_sim_report`, `isobit_sim_access`, `isobit_sim_find`, and the exit handler. The first expression
-/// is the process's [`Machine`] as an `Option<&'static Machine>`, the second the number of
-/// instructions that its GPUs have executed.
+/// vendor's: `isobit_sim_report`, `isobit_sim_access`, `isobit_sim_find`, and the exit handler. The
+/// first expression is the process's [`Machine`] as an `Option<&'static Machine>`, the second the
+/// number of instructions that its GPUs have executed.
 #[macro_export]
 macro_rules! report_functions {
     ($machine:expr, $instructions:expr) => {

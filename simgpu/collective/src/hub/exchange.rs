@@ -1,6 +1,6 @@
 //! Messages between two ranks. A sender waits until its message is taken, because NCCL promises no
-//! room for it: a program in which two ranks first send and then receive, outside a group, may never
-//! end there.
+//! room for it: a program in which two ranks first send and then receive, outside a group, may
+//! never end there.
 
 use super::{Hub, Seat};
 use crate::packet::Packet;

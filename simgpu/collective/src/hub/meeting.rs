@@ -1,4 +1,5 @@
-//! Collectives: every rank brings its elements, the last one combines them, and each takes its part.
+//! Collectives: every rank brings its elements, the last one combines them, and each takes its
+//! part.
 
 use super::{Hub, Seat};
 use crate::call::Call;

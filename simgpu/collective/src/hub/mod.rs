@@ -1,8 +1,9 @@
-//! The place where the ranks of a communicator meet. It keeps what some ranks have brought until the
-//! others come, and answers all of them.
+//! The place where the ranks of a communicator meet. It keeps what some ranks have brought until
+//! the others come, and answers all of them.
 //!
-//! A communicator and those that are split from it are the *groups* of one hub. Collectives of a group
-//! have numbers: the n-th one that a rank asks for belongs to the n-th one of every other rank.
+//! A communicator and those that are split from it are the *groups* of one hub. Collectives of a
+//! group have numbers: the n-th one that a rank asks for belongs to the n-th one of every other
+//! rank.
 
 mod exchange;
 mod group;
@@ -16,6 +17,7 @@ use crate::status::Failure;
 use group::{Group, Member};
 use isobit_simgpu_library_common::Vendor;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The variable with the seconds that a rank waits for others.
@@ -26,12 +28,15 @@ const DEFAULT_SECONDS: f64 = 300.0;
 
 /// Returns how long a rank waits for others.
 pub(crate) fn limit() -> Duration {
-    let text = std::env::var(VARIABLE).unwrap_or_default();
-    let seconds = text.trim().parse().ok().filter(|&seconds| seconds > 0.0 && seconds <= 1e6);
-    if seconds.is_none() && !text.trim().is_empty() {
-        eprintln!("simulated GPU: {VARIABLE}={text:?} is not a number of seconds; {DEFAULT_SECONDS} is used");
-    }
-    Duration::from_secs_f64(seconds.unwrap_or(DEFAULT_SECONDS))
+    static LIMIT: OnceLock<Duration> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let text = std::env::var(VARIABLE).unwrap_or_default();
+        let seconds = text.trim().parse().ok().filter(|&seconds| seconds > 0.0 && seconds <= 1e6);
+        if seconds.is_none() && !text.trim().is_empty() {
+            eprintln!("simulated GPU: {VARIABLE}={text:?} is not a number of seconds; {DEFAULT_SECONDS} is used");
+        }
+        Duration::from_secs_f64(seconds.unwrap_or(DEFAULT_SECONDS))
+    })
 }
 
 /// A communicator and all that are split from it.

@@ -37,8 +37,8 @@ fn primary(process: &Process, device: c_int) -> Result<(usize, MutexGuard<'_, Pr
     Ok((device, process.cards[device].primary.lock()))
 }
 
-/// Calls a function while a context of the device is current for the thread: the one that is, or the
-/// primary one.
+/// Calls a function while a context of the device is current for the thread: the one that is, or
+/// the primary one.
 pub(crate) fn on_device<T>(process: &Process, device: usize, function: impl FnOnce() -> Result<T>) -> Result<T> {
     if current_slot().is_some_and(|(_, slot)| slot.device == device) {
         return function();

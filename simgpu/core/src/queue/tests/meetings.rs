@@ -1,5 +1,5 @@
-//! Work that waits for work of other streams, such as the parts of a collective. If it were in the way
-//! of what it waits for, these tests would fail after a time.
+//! Work that waits for work of other streams, such as the parts of a collective. If it were in the
+//! way of what it waits for, these tests would fail after a time.
 
 use super::{Log, MODES, one_device};
 use crate::finding::Fault;

@@ -64,6 +64,14 @@ pub const LIBRARIES: &[Library] = &[
     },
     Library {
         vendor: Vendor::Nvidia,
+        file: "libnccl.so",
+        prefix: "nccl",
+        is_runtime: false,
+        statuses: NCCL,
+        infallible: NCCL_INFALLIBLE,
+    },
+    Library {
+        vendor: Vendor::Nvidia,
         file: "libcuda.so",
         prefix: "cu",
         is_runtime: true,
@@ -93,6 +101,14 @@ pub const LIBRARIES: &[Library] = &[
         is_runtime: false,
         statuses: ROCRAND,
         infallible: &[],
+    },
+    Library {
+        vendor: Vendor::Amd,
+        file: "librccl.so",
+        prefix: "nccl",
+        is_runtime: false,
+        statuses: NCCL,
+        infallible: NCCL_INFALLIBLE,
     },
     Library {
         vendor: Vendor::Amd,
@@ -127,9 +143,13 @@ pub const LIBRARIES: &[Library] = &[
 ];
 
 impl Library {
-    /// Returns the library that a function belongs to by its name. NVRTC is not simulated.
-    pub fn of(function: &str) -> Option<&'static Self> {
-        LIBRARIES.iter().find(|library| function.starts_with(library.prefix))
+    /// Returns the library that a function belongs to by its name: that of a vendor, if the
+    /// libraries of both have functions of this name. NVRTC is not simulated.
+    pub fn of(function: &str, vendor: Vendor) -> Option<&'static Self> {
+        let mut named = LIBRARIES.iter().filter(|library| function.starts_with(library.prefix));
+        let first = named.next()?;
+        let same = |library: &&Self| library.prefix == first.prefix && library.vendor == vendor;
+        Some(if first.vendor == vendor { first } else { named.find(same).unwrap_or(first) })
     }
 
     /// Returns the number of a status by its name.
@@ -214,6 +234,20 @@ const CURAND: &[(&str, i32)] = &[
     ("CURAND_STATUS_INTERNAL_ERROR", 999),
 ];
 
+/// Of both vendors.
+const NCCL: &[(&str, i32)] = &[
+    ("ncclUnhandledCudaError", 1),
+    ("ncclSystemError", 2),
+    ("ncclInternalError", 3),
+    ("ncclInvalidArgument", 4),
+    ("ncclInvalidUsage", 5),
+    ("ncclRemoteError", 6),
+    ("ncclInProgress", 7),
+];
+
+/// Of both vendors.
+const NCCL_INFALLIBLE: &[&str] = &["ncclGetErrorString", "ncclGetLastError"];
+
 const ROCBLAS: &[(&str, i32)] = &[
     ("rocblas_status_invalid_handle", 1),
     ("rocblas_status_not_implemented", 2),
@@ -292,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_function_belongs_to_the_library_that_exports_it() {
-        let file = |name| Library::of(name).map(|library| library.file);
+        let file = |name| Library::of(name, Vendor::Nvidia).map(|library| library.file);
         for (name, expected) in [
             ("cublasGemmEx", "libcublas.so"),
             ("cudnnCreate", "libcudnn.so"),
@@ -308,6 +342,11 @@ mod tests {
             assert_eq!(file(name), Some(expected));
         }
         assert_eq!((file("nvrtcCompileProgram"), file("malloc")), (None, None));
+        let of_both = [Vendor::Nvidia, Vendor::Amd].map(|vendor| Library::of("ncclAllReduce", vendor));
+        assert_eq!(
+            of_both.map(|library| library.map(|library| library.file)),
+            [Some("libnccl.so"), Some("librccl.so")]
+        );
     }
 
     #[test]
@@ -319,7 +358,7 @@ mod tests {
                 assert!(rest.iter().all(|(other, n)| other != name && n != number), "{name}");
             }
         }
-        let cublas = Library::of("cublasCreate_v2").unwrap();
+        let cublas = Library::of("cublasCreate_v2", Vendor::Amd).unwrap();
         assert_eq!(cublas.status("CUBLAS_STATUS_EXECUTION_FAILED"), Some(13));
         assert_eq!(cublas.status("CUDA_ERROR_OUT_OF_MEMORY"), None);
     }

@@ -75,7 +75,7 @@ pub fn parse(
         let [call, occurrence, effect] = parts[..] else {
             return Err(wrong("a fault is CALL:N:CODE, such as cuMemAlloc_v2:1:CUDA_ERROR_OUT_OF_MEMORY".into()));
         };
-        let library = library_of(call).map_err(wrong)?;
+        let library = library_of(call, vendor).map_err(wrong)?;
         let at = Occurrence::parse(occurrence).ok_or_else(|| {
             wrong(format!("{occurrence:?} is not a number of a call: 1 is the first, 2+ all from the second on, * all"))
         })?;
@@ -118,11 +118,11 @@ pub fn parse(
     Ok(faults)
 }
 
-fn library_of(call: &str) -> Result<&'static Library, String> {
+fn library_of(call: &str, vendor: Vendor) -> Result<&'static Library, String> {
     if call.starts_with("nvrtc") {
         return Err("NVRTC is NVIDIA's own library, whose calls the simulator does not see".into());
     }
-    Library::of(call).ok_or_else(|| {
+    Library::of(call, vendor).ok_or_else(|| {
         let prefixes: Vec<&str> = LIBRARIES.iter().map(|library| library.prefix).collect();
         format!("{call:?} is no function of a simulated library; their names begin with {}", prefixes.join(", "))
     })

@@ -24,6 +24,7 @@ pub const ROCM: &[Library] = &[
     Library { package: "isobit-simgpu-hipblaslt", file: "libhipblaslt.so", also: &[], versions: &["0", "1"] },
     Library { package: "isobit-simgpu-miopen", file: "libMIOpen.so", also: &[], versions: &["1"] },
     Library { package: "isobit-simgpu-rocrand", file: "librocrand.so", also: &[], versions: &["1"] },
+    Library { package: "isobit-simgpu-rccl", file: "librccl.so", also: &[], versions: &["1"] },
     Library { package: "isobit-simgpu-hiprtc", file: "libhiprtc.so", also: &[], versions: &["5", "6", "7"] },
 ];
 
@@ -38,6 +39,7 @@ pub const CUDA: &[Library] = &[
     },
     Library { package: "isobit-simgpu-cudnn", file: "libcudnn.so", also: &[], versions: &["9"] },
     Library { package: "isobit-simgpu-curand", file: "libcurand.so", also: &[], versions: &["10"] },
+    Library { package: "isobit-simgpu-nccl", file: "libnccl.so", also: &[], versions: &["2"] },
 ];
 
 /// Installs the built libraries in a folder: each library once, with a link for each version of its

@@ -26,6 +26,8 @@ pub struct Vendor {
     library: &'static str,
     stream_synchronize: &'static str,
     stream_is_capturing: &'static str,
+    current_device: &'static str,
+    device_count: &'static str,
     opened: OnceLock<Result<Runtime, String>>,
 }
 
@@ -35,6 +37,8 @@ pub static HIP: Vendor = Vendor {
     library: "libamdhip64.so",
     stream_synchronize: "hipStreamSynchronize",
     stream_is_capturing: "hipStreamIsCapturing",
+    current_device: "hipGetDevice",
+    device_count: "hipGetDeviceCount",
     opened: OnceLock::new(),
 };
 
@@ -44,6 +48,8 @@ pub static CUDA: Vendor = Vendor {
     library: "libcuda.so",
     stream_synchronize: "cuStreamSynchronize",
     stream_is_capturing: "cuStreamIsCapturing",
+    current_device: "cuCtxGetDevice",
+    device_count: "cuDeviceGetCount",
     opened: OnceLock::new(),
 };
 
@@ -83,6 +89,11 @@ pub struct Runtime {
     sim_enqueue: unsafe extern "C" fn(*mut c_void, HostFunction, *mut c_void) -> c_int,
     stream_synchronize: unsafe extern "C" fn(*mut c_void) -> c_int,
     stream_is_capturing: unsafe extern "C" fn(*mut c_void, *mut c_int) -> c_int,
+    current_device: unsafe extern "C" fn(*mut c_int) -> c_int,
+    device_count: unsafe extern "C" fn(*mut c_int) -> c_int,
+    sim_meet: unsafe extern "C" fn(c_int, *mut c_void, HostFunction, *mut c_void) -> c_int,
+    sim_urge: unsafe extern "C" fn(),
+    sim_find: unsafe extern "C" fn(c_int, *const c_char, *const c_char),
     sim_access: unsafe extern "C" fn(*const c_void, usize, c_int, *const c_char) -> c_int,
     sim_call: unsafe extern "C" fn(*const u8, usize) -> c_int,
     // Kept open, because closing it would unmap the functions above.
@@ -102,6 +113,11 @@ impl Runtime {
                 sim_enqueue: vendor.symbol(&library, path, "isobit_sim_enqueue")?,
                 stream_synchronize: vendor.symbol(&library, path, vendor.stream_synchronize)?,
                 stream_is_capturing: vendor.symbol(&library, path, vendor.stream_is_capturing)?,
+                current_device: vendor.symbol(&library, path, vendor.current_device)?,
+                device_count: vendor.symbol(&library, path, vendor.device_count)?,
+                sim_meet: vendor.symbol(&library, path, "isobit_sim_meet")?,
+                sim_urge: vendor.symbol(&library, path, "isobit_sim_urge")?,
+                sim_find: vendor.symbol(&library, path, "isobit_sim_find")?,
                 sim_access: vendor.symbol(&library, path, "isobit_sim_access")?,
                 sim_call: vendor.symbol(&library, path, "isobit_sim_call")?,
                 _library: library,
@@ -116,20 +132,65 @@ impl Runtime {
     /// Returns the runtime's error code if it does not accept work for this stream.
     pub fn enqueue(&self, stream: Stream, work: impl Fn() + Send + 'static) -> Result<(), i32> {
         let capturing = self.is_capturing(stream)?;
-        let work: Box<Work> = Box::new(Box::new(work));
-        let work = Box::into_raw(work);
-        // The runtime does not report the last launch of a graph, so captured work is never freed.
-        let function = if capturing { call } else { call_and_free };
-        // SAFETY: the runtime checks the stream; `work` is what the function expects, and only the
-        // function frees it.
-        match unsafe { (self.sim_enqueue)(stream.0, function, work.cast()) } {
-            0 => Ok(()),
-            code => {
-                // SAFETY: the pointer is from `into_raw` above, and the runtime did not accept it.
-                drop(unsafe { Box::from_raw(work) });
-                Err(code)
-            }
+        hand_over(capturing, work, |function, work| {
+            // SAFETY: the runtime checks the stream; `work` is what the function expects, and only
+            // the function frees it.
+            unsafe { (self.sim_enqueue)(stream.0, function, work) }
+        })
+    }
+
+    /// Like [`enqueue`](Self::enqueue), for work that waits for work of other devices. It runs on a
+    /// thread of its own. The stream must be one of the device; null is its default stream.
+    ///
+    /// # Errors
+    /// Returns the runtime's error code if it does not accept work for this stream.
+    pub fn meet(&self, device: c_int, stream: Stream, work: impl Fn() + Send + 'static) -> Result<(), i32> {
+        // A default stream cannot be captured, and the device need not be current.
+        let capturing = !stream.0.is_null() && self.is_capturing(stream)?;
+        hand_over(capturing, work, |function, work| {
+            // SAFETY: as for other work.
+            unsafe { (self.sim_meet)(device, stream.0, function, work) }
+        })
+    }
+
+    /// Has threads do what work of this kind waits for, although the program waits for none of it.
+    pub fn urge(&self) {
+        // SAFETY: the function has no conditions.
+        unsafe { (self.sim_urge)() }
+    }
+
+    /// Returns the device that is current for the calling thread.
+    ///
+    /// # Errors
+    /// Returns the runtime's error code.
+    pub fn current_device(&self) -> Result<c_int, i32> {
+        let mut device = 0;
+        // SAFETY: an out-parameter.
+        match unsafe { (self.current_device)(&mut device) } {
+            0 => Ok(device),
+            code => Err(code),
         }
+    }
+
+    /// Returns the number of devices.
+    ///
+    /// # Errors
+    /// Returns the runtime's error code.
+    pub fn device_count(&self) -> Result<c_int, i32> {
+        let mut count = 0;
+        // SAFETY: an out-parameter.
+        match unsafe { (self.device_count)(&mut count) } {
+            0 => Ok(count),
+            code => Err(code),
+        }
+    }
+
+    /// Reports a finding about the calls of a program: a deadlock, or calls that do not fit
+    /// together.
+    pub fn find(&self, deadlock: bool, what: &str, message: &str) {
+        let [what, message] = [what, message].map(|text| CString::new(text).unwrap_or_default());
+        // SAFETY: both are strings that end in NUL.
+        unsafe { (self.sim_find)(c_int::from(deadlock), what.as_ptr(), message.as_ptr()) }
     }
 
     /// Waits for all work of a stream.
@@ -166,6 +227,27 @@ impl Runtime {
 }
 
 type Work = Box<dyn Fn() + Send>;
+
+/// Passes work to the runtime, as a function and its argument. If the runtime does not accept it,
+/// returns its error code.
+fn hand_over(
+    capturing: bool,
+    work: impl Fn() + Send + 'static,
+    to: impl FnOnce(HostFunction, *mut c_void) -> c_int,
+) -> Result<(), i32> {
+    let work: Box<Work> = Box::new(Box::new(work));
+    let work = Box::into_raw(work);
+    // The runtime does not report the last launch of a graph, so captured work is never freed.
+    let function = if capturing { call } else { call_and_free };
+    match to(function, work.cast()) {
+        0 => Ok(()),
+        code => {
+            // SAFETY: the pointer is from `into_raw` above, and the runtime did not accept it.
+            drop(unsafe { Box::from_raw(work) });
+            Err(code)
+        }
+    }
+}
 
 unsafe extern "C" fn call(work: *mut c_void) {
     // SAFETY: the runtime passes the pointer from `enqueue`, which is valid for the life of the

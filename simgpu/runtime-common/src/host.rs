@@ -83,6 +83,15 @@ pub fn device_work<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Re
     Ok(Work::new(move || call.make()).labelled(Payload::Host(Some(call))))
 }
 
+/// Returns work that calls a function of such a library, which waits for work of other devices.
+///
+/// # Errors
+/// Fails if the function is null.
+pub fn meeting_work<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Result<Work, C> {
+    let call = HostCall::new(func, data)?;
+    Ok(Work::meeting(move || call.make()).labelled(Payload::Host(Some(call))))
+}
+
 /// Returns work that calls a function with the stream and the success code. After a failure it is
 /// not called.
 ///

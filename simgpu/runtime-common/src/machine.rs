@@ -60,15 +60,16 @@ impl Machine {
         Ok(self.memory.alloc(bytes, kind, if kind == Kind::Pinned { "host memory" } else { "" })?)
     }
 
-    /// Frees memory of a kind after waiting for all work, because pending work may use it.
+    /// Frees memory of a kind that a device of the queues made, after waiting for the work that may
+    /// use it.
     ///
     /// # Errors
     /// Fails if no such memory starts there, a capture forbids it, or a function of the host calls
     /// it: the work includes that function.
-    pub fn release<C: ResultCode>(&self, address: u64, kind: Kind) -> Result<(), C> {
+    pub fn release<C: ResultCode>(&self, device: usize, address: u64, kind: Kind) -> Result<(), C> {
         self.queues.refuse_in_capture()?;
         self.starts(address, kind)?;
-        self.queues.drain()?;
+        self.queues.drain(Some(device))?;
         self.memory.free(address).map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))
     }
 

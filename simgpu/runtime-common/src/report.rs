@@ -3,7 +3,7 @@
 
 use crate::{Machine, library_access};
 use isobit_simgpu_core::coverage;
-use isobit_simgpu_core::finding::{Finding, Findings};
+use isobit_simgpu_core::finding::{Fault, Finding, FindingKind, Findings};
 use isobit_simgpu_core::settings::settings;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -139,10 +139,36 @@ pub unsafe fn access<'a>(
     c_int::from(!may.unwrap_or(false))
 }
 
+/// Reports a finding of a library about its calls: `deadlock` if some wait for ever, and otherwise
+/// calls that do not fit together. `what` and `message` are texts; nothing is reported without
+/// them. A panic in `of` is caught.
+///
+/// # Safety
+/// `what` and `message` must be null or NUL-terminated strings.
+pub unsafe fn find<'a>(
+    of: impl FnOnce() -> Option<&'a Machine>,
+    deadlock: c_int,
+    what: *const c_char,
+    message: *const c_char,
+) {
+    // Nobody is left to whom a panic could be reported.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        let text = |text: *const c_char| {
+            // SAFETY: not null; the caller promises a string that ends in NUL.
+            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
+        };
+        let (Some(machine), Some(what), Some(message)) = (of(), text(what), text(message)) else { return };
+        let finding = Finding::fault(&what, &Fault::new(message));
+        let kind = if deadlock == 0 { finding.kind } else { FindingKind::Deadlock };
+        machine.findings.push(Finding { kind, ..finding });
+        machine.findings.save();
+    }));
+}
+
 /// Declares the simulator's own functions, which a vendor's library has in addition to the
-/// vendor's: `isobit_sim_report`, `isobit_sim_access`, and the exit handler. The first expression
-/// is the process's [`Machine`] as an `Option<&'static Machine>`, the second the number of
-/// instructions that its GPUs have executed.
+/// vendor's: `isobit_sim_report`, `isobit_sim_access`, `isobit_sim_find`, and the exit handler. The
+/// first expression is the process's [`Machine`] as an `Option<&'static Machine>`, the second the
+/// number of instructions that its GPUs have executed.
 #[macro_export]
 macro_rules! report_functions {
     ($machine:expr, $instructions:expr) => {
@@ -179,6 +205,20 @@ macro_rules! report_functions {
         ) -> std::ffi::c_int {
             // SAFETY: the caller promises that `what` is null or a string that ends in NUL.
             unsafe { $crate::report::access(|| $machine, address, bytes, write, what) }
+        }
+
+        /// Reports a finding of a library about its calls; see [`find`]($crate::report::find).
+        ///
+        /// # Safety
+        /// `what` and `message` are null or strings that end in NUL.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn isobit_sim_find(
+            deadlock: std::ffi::c_int,
+            what: *const std::ffi::c_char,
+            message: *const std::ffi::c_char,
+        ) {
+            // SAFETY: the caller promises that both are null or strings that end in NUL.
+            unsafe { $crate::report::find(|| $machine, deadlock, what, message) }
         }
     };
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// Compares the -sys crates with official headers.
 #[derive(Parser)]
 struct Cli {
-    /// Folders that contain hip/, rocblas/, hipblaslt/, miopen/ and rocrand/. A header is read from
+    /// Folders that contain hip/, rocblas/, hipblaslt/, miopen/, rocrand/ and rccl/. A header is read from
     /// the first folder that has it.
     #[arg(long, required = true)]
     include: Vec<PathBuf>,
@@ -33,7 +33,7 @@ struct Interface {
     language: headers::Language,
 }
 
-const INTERFACES: [Interface; 6] = [
+const INTERFACES: [Interface; 7] = [
     Interface {
         name: "HIP",
         header: "hip/hip_runtime_api.h",
@@ -69,6 +69,12 @@ const INTERFACES: [Interface; 6] = [
         header: "rocrand/rocrand.h",
         sources: &["rocrand-sys/src/lib.rs"],
         language: headers::Language::Cpp,
+    },
+    Interface {
+        name: "RCCL",
+        header: "rccl/rccl.h",
+        sources: &["rccl-sys/src/lib.rs"],
+        language: headers::Language::C,
     },
 ];
 

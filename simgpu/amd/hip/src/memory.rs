@@ -41,7 +41,7 @@ pub(crate) fn release(address: *mut c_void, kind: Kind) -> Result {
     let process = process()?;
     let device = process.origins().get(&(address as u64)).map_or_else(current_device, |origin| origin.device);
     process.check(device)?;
-    process.settle(device, process.machine.release(address as u64, kind))?;
+    process.settle(device, process.machine.release(device, address as u64, kind))?;
     process.origins().remove(&(address as u64));
     Ok(())
 }

@@ -179,3 +179,11 @@ pub(crate) fn current_device() -> usize {
 pub(crate) fn set_current_device(device: usize) {
     DEVICE.set(device);
 }
+
+/// Calls a function while another device is current for the thread.
+pub(crate) fn on_device<T>(device: usize, function: impl FnOnce() -> T) -> T {
+    let before = DEVICE.replace(device);
+    let result = function();
+    DEVICE.set(before);
+    result
+}

@@ -17,7 +17,7 @@ pub extern "C" fn hipDeviceReset() -> Code {
         machine.queues.refuse_in_capture()?;
         // Errors of the work are discarded with the card's state. Other cards may use its memory.
         let _ = machine.queues.synchronize_device(device);
-        machine.queues.drain()?;
+        machine.queues.drain(Some(device))?;
         let mut gone = Vec::new();
         process.origins().retain(|&key, origin| {
             let stays = origin.device != device;

@@ -185,16 +185,19 @@ impl Queues {
         self.state.lock().events.get(&event).map(|event| event.device).ok_or(QueueError::UnknownEvent)
     }
 
-    /// Waits for all pending work of every device. Failures are reported by later calls.
+    /// Waits for all pending work of a device, if one is given, and for the work of other devices,
+    /// which may use its memory. It does not wait for meetings of other devices, nor for what is
+    /// behind them: the caller may be about to enqueue what they wait for. Failures are reported by
+    /// later calls.
     ///
     /// # Errors
     /// [`QueueError::InsideWork`].
-    pub fn drain(&self) -> Result<(), QueueError> {
+    pub fn drain(&self, device: Option<usize>) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
         let state = self.state.lock();
-        let targets = (0..state.devices.len()).flat_map(|device| state.tasks.of_device(device)).collect();
+        let targets = state.tasks.to_drain(device);
         drop(self.drive(state, targets, self.mode));
         self.waited();
         Ok(())

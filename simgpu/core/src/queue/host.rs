@@ -51,7 +51,7 @@ fn serve(calls: Receiver<Handed>) {
 impl Handed {
     /// Hands it over: a function of the host to the thread of its stream, other work to a new one.
     fn give(self, state: &mut State) -> io::Result<()> {
-        if !self.started.is_call() {
+        if self.started.needs_its_own_thread() {
             return thread::Builder::new().name("left work".into()).spawn(move || self.go_on()).map(drop);
         }
         let stream = self.started.stream;
@@ -73,7 +73,7 @@ impl Handed {
             let outcome = started.run();
             let mut state = queues.state.lock();
             let mut left = state.end(task, started.stream, outcome);
-            let own = left.iter().position(|(_, started)| !started.is_call()).map(|at| left.remove(at));
+            let own = left.iter().position(|(_, started)| started.needs_its_own_thread()).map(|at| left.remove(at));
             queues.hand_over(&mut state, left);
             queues.ended.notify_all();
             let Some(next) = own else { return };
@@ -94,6 +94,25 @@ impl Queues {
             debug_assert!(left.is_empty());
             self.ended.notify_all();
         }
+    }
+
+    /// Has threads call the pending functions of the host and do what these wait for, although
+    /// nobody waits for them. It may be called from work: of a function that waits for another one.
+    pub fn urge(&self) {
+        let mut state = self.state.lock();
+        let ready = state.tasks.leave_calls();
+        let mut for_threads = Vec::new();
+        for task in ready {
+            let started = state.tasks.start(task);
+            if started.needs_a_thread() {
+                for_threads.push((task, started));
+            } else {
+                let (stream, outcome) = (started.stream, started.run());
+                for_threads.extend(state.end(task, stream, outcome));
+            }
+        }
+        self.hand_over(&mut state, for_threads);
+        self.ended.notify_all();
     }
 
     /// Runs a task at once in eager mode. Returns when it has ended, or waits only for work that

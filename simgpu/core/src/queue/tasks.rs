@@ -51,6 +51,11 @@ impl Started {
         !self.work.is_nothing() && self.inherited.is_none()
     }
 
+    /// Whether a thread runs it that runs nothing else meanwhile.
+    pub(super) fn needs_its_own_thread(&self) -> bool {
+        !self.is_call() || self.work.meets()
+    }
+
     pub(super) fn run(&self) -> Result<(), Failure> {
         match &self.inherited {
             Some(failure) => Err(failure.clone()),
@@ -115,6 +120,27 @@ impl Tasks {
     /// Returns the pending tasks of a device.
     pub(super) fn of_device(&self, device: usize) -> Vec<TaskId> {
         self.pending.iter().filter(|(_, task)| task.device == device).map(|(&id, _)| id).collect()
+    }
+
+    /// Returns the pending tasks of a device, and those of other devices that are no meetings and
+    /// not behind one.
+    pub(super) fn to_drain(&self, device: Option<usize>) -> Vec<TaskId> {
+        let meets = |task: TaskId| self.pending.get(&task).is_some_and(|task| task.work.meets());
+        let is_needed = |(id, task): &(&TaskId, &Task)| device == Some(task.device) || !self.needed(&[**id]).any(meets);
+        self.pending.iter().filter(is_needed).map(|(&id, _)| id).collect()
+    }
+
+    /// Leaves every function of the host, and all that it waits for, to threads. Returns those of
+    /// these tasks that can run now.
+    pub(super) fn leave_calls(&mut self) -> Vec<TaskId> {
+        let calls: Vec<_> = self.pending.iter().filter(|(_, task)| task.work.is_host()).map(|(&id, _)| id).collect();
+        let needed: Vec<_> = self.needed(&calls).filter(|&task| self.is_pending(task)).collect();
+        for task in &needed {
+            if let Some(task) = self.pending.get_mut(task) {
+                task.left = true;
+            }
+        }
+        needed.into_iter().filter(|task| self.ready.contains(task)).collect()
     }
 
     /// Returns a task that can run now and that `targets` need, or `None` if other threads are

@@ -39,6 +39,8 @@ pub struct Work {
     run: Option<Arc<Run>>,
     /// Whether it is a function of the host.
     host: bool,
+    /// Whether it waits for other work, and so has a thread to itself.
+    meets: bool,
     /// Data of the creator, to be retrieved from the nodes of a graph.
     pub payload: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -46,7 +48,7 @@ pub struct Work {
 impl Work {
     /// Creates work from a function.
     pub fn new(run: impl Fn() -> Result<(), Fault> + Send + Sync + 'static) -> Self {
-        Self { run: Some(Arc::new(run)), host: false, payload: None }
+        Self { run: Some(Arc::new(run)), host: false, meets: false, payload: None }
     }
 
     /// Creates work that is a function of the host. It may wait for any thread of the program, so
@@ -55,22 +57,34 @@ impl Work {
         Self { host: true, ..Self::new(run) }
     }
 
+    /// Creates work that waits for work of other streams or processes, which may be enqueued later,
+    /// such as one device's part of a collective. It has a thread to itself, because two that wait
+    /// for each other may be nodes of one graph, all of whose other functions one thread calls.
+    pub fn meeting(run: impl Fn() -> Result<(), Fault> + Send + Sync + 'static) -> Self {
+        Self { meets: true, ..Self::host(run) }
+    }
+
     /// Creates work that does nothing: a point in a stream.
     pub fn nothing() -> Self {
-        Self { run: None, host: false, payload: None }
+        Self { run: None, host: false, meets: false, payload: None }
     }
 
     /// Creates work that runs the pieces one after the other. A function of the host among them
     /// makes it one.
     pub(super) fn sequence(pieces: Vec<Self>) -> Self {
-        let host = pieces.iter().any(Self::is_host);
+        let (host, meets) = (pieces.iter().any(Self::is_host), pieces.iter().any(Self::meets));
         let run = move || pieces.iter().filter_map(|piece| piece.run.as_ref()).try_for_each(|run| run());
-        Self { host, ..Self::new(run) }
+        Self { host, meets, ..Self::new(run) }
     }
 
     /// Whether it is a function of the host.
     pub(super) fn is_host(&self) -> bool {
         self.host
+    }
+
+    /// Whether it waits for other work.
+    pub(super) fn meets(&self) -> bool {
+        self.meets
     }
 
     /// Whether it does nothing.

@@ -2,12 +2,13 @@
 
 use crate::Code;
 use crate::error::{bail, call};
+use crate::primary::on_device;
 use crate::printed;
 use crate::process::process;
 use isobit_simgpu_core::queue::CaptureStatus;
 use isobit_simgpu_runtime_common::handles::Handle;
-use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, device_work, work};
-use std::ffi::{c_uint, c_void};
+use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, device_work, meeting_work, work};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// Calls a host function on a thread of the stream when all earlier work of the stream is done.
 /// Later work of the stream waits for it.
@@ -30,6 +31,35 @@ pub unsafe extern "C" fn isobit_sim_enqueue(stream: Handle, func: Option<HostFn>
         let stream = process.stream(stream)?;
         Ok(process.machine.queues.enqueue(stream.id, device_work::<Code>(func, data)?)?)
     })
+}
+
+/// Enqueues a function that waits for functions of other devices. It has a thread to itself. The
+/// stream must be one of the device; null is the default stream of that device's context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isobit_sim_meet(
+    device: c_int,
+    stream: Handle,
+    func: Option<HostFn>,
+    data: *mut c_void,
+) -> Code {
+    call("isobit_sim_meet", || {
+        let process = process()?;
+        let device = process.device(device)?;
+        let stream = on_device(process, device, || process.stream(stream))?;
+        if stream.context.device != device {
+            bail!(INVALID_HANDLE, "the stream is not one of device {device}");
+        }
+        Ok(process.machine.queues.enqueue(stream.id, meeting_work::<Code>(func, data)?)?)
+    })
+}
+
+/// Has threads do what functions of streams wait for, although nobody waits for those functions.
+/// Unlike other calls, it may be made from such a function.
+#[unsafe(no_mangle)]
+pub extern "C" fn isobit_sim_urge() {
+    if let Ok(process) = process() {
+        process.machine.queues.urge();
+    }
 }
 
 /// Calls a host function with the stream and a success code when all earlier work of the stream is

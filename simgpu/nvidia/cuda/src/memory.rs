@@ -40,7 +40,7 @@ pub(crate) fn release(address: u64, kind: Kind) -> Result {
     };
     made.context.check()?;
     let found = process.machine.starts::<Code>(address, kind)?;
-    made.context.settle(process.machine.release(address, kind))?;
+    made.context.settle(process.machine.release(made.context.queue, address, kind))?;
     process.pools.left(&found);
     process.forget(address);
     Ok(())

@@ -1,7 +1,7 @@
 //! Host memory that kernels can access (pinned), and host memory that is registered for copies.
 
 use crate::Code;
-use crate::current::current;
+use crate::current::{current, current_slot};
 use crate::error::{Result, bail, call, put};
 use crate::managed::MANAGED;
 use crate::memory::{Address, allocate, release};
@@ -122,7 +122,8 @@ pub extern "C" fn cuMemHostUnregister(host: *mut c_void) -> Code {
             bail!(INVALID_VALUE, "{host:p} is not the start of registered memory");
         }
         machine.queues.refuse_in_capture()?;
-        machine.queues.drain()?;
+        let context = current_slot().and_then(|(_, slot)| slot.get());
+        machine.queues.drain(context.map(|context| context.queue))?;
         if !machine.unregister(address) {
             bail!(HOST_MEMORY_NOT_REGISTERED, "no registered memory starts at {host:p}");
         }

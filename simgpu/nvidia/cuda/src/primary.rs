@@ -2,7 +2,7 @@
 
 use crate::Code;
 use crate::context::check_flags;
-use crate::current::{Context, Slot};
+use crate::current::{Context, Slot, current_slot, pop, push};
 use crate::error::{Result, bail, call, put, put_if_wanted};
 use crate::process::{Process, process};
 use isobit_simgpu_runtime_common::handles::Handle;
@@ -35,6 +35,21 @@ impl Primary {
 fn primary(process: &Process, device: c_int) -> Result<(usize, MutexGuard<'_, Primary>)> {
     let device = process.device(device)?;
     Ok((device, process.cards[device].primary.lock()))
+}
+
+/// Calls a function while a context of the device is current for the thread: the one that is, or
+/// the primary one.
+pub(crate) fn on_device<T>(process: &Process, device: usize, function: impl FnOnce() -> Result<T>) -> Result<T> {
+    if current_slot().is_some_and(|(_, slot)| slot.device == device) {
+        return function();
+    }
+    let Some((handle, slot)) = process.cards[device].primary.lock().slot.clone() else {
+        bail!(INVALID_CONTEXT, "device {device} has no context");
+    };
+    push(handle as Handle, slot);
+    let result = function();
+    pop();
+    result
 }
 
 /// Retains the primary context of a device and creates it if there is none.

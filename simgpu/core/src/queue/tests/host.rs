@@ -331,7 +331,7 @@ fn a_function_may_not_wait_for_the_device() {
             let legacy = queues.legacy(0).unwrap();
             let (inner, (told, tell)) = (queues.clone(), channel());
             let ask = move || {
-                let refused = [inner.synchronize(legacy), inner.synchronize_device(0), inner.drain()];
+                let refused = [inner.synchronize(legacy), inner.synchronize_device(0), inner.drain(Some(0))];
                 told.send(refused).map_err(|e| Fault::new(e.to_string()))
             };
             queues.enqueue(legacy, Work::host(ask)).unwrap();

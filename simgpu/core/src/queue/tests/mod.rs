@@ -5,6 +5,7 @@ mod capture;
 mod faults;
 mod graphs;
 mod host;
+mod meetings;
 mod precedence;
 mod streams;
 

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 /// Compares the -sys crates with official headers.
 #[derive(Parser)]
 struct Cli {
-    /// Folders that contain hip/, rocblas/, hipblaslt/, miopen/, rocrand/ and rccl/. A header is read from
-    /// the first folder that has it.
+    /// Folders that contain hip/, rocblas/, hipblaslt/, miopen/, rocrand/ and rccl/. A header is
+    /// read from the first folder that has it.
     #[arg(long, required = true)]
     include: Vec<PathBuf>,
     /// The folder of the -sys crates.

@@ -5,6 +5,7 @@
 //! larger operand per second ("algorithm"), times the share of it that has to travel ("bus").
 
 use crate::row::median;
+use isobit_hal::collective::{Call, Collective};
 use isobit_hal::{BackendDevice, BackendStorage, Communicator, DType, Error, ErrorKind, Layout, ReduceOp, Result, Src};
 use isobit_kernels::{GpuDevice, GpuRuntime, GpuStorage};
 use std::process::ExitCode;
@@ -14,32 +15,22 @@ const TIMINGS: usize = 7;
 /// The sizes of a rank's larger operand in bytes, and the calls in a timing.
 const SIZES: [(usize, usize); 5] = [(16 << 10, 200), (1 << 20, 100), (16 << 20, 50), (256 << 20, 10), (1 << 30, 5)];
 
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    AllReduce,
-    ReduceScatter,
-    AllGather,
-    AllToAll,
-    Broadcast,
-}
+/// The calls. Means of ones stay ones, however often they are taken.
+const CALLS: [Collective; 5] = [
+    Collective::AllReduce(ReduceOp::Mean),
+    Collective::ReduceScatter(ReduceOp::Mean),
+    Collective::AllGather,
+    Collective::AllToAll,
+    Collective::Broadcast { root: 0 },
+];
 
-impl Kind {
-    const ALL: [(Self, &'static str); 5] = [
-        (Self::AllReduce, "all_reduce"),
-        (Self::ReduceScatter, "reduce_scatter"),
-        (Self::AllGather, "all_gather"),
-        (Self::AllToAll, "all_to_all"),
-        (Self::Broadcast, "broadcast"),
-    ];
-
-    /// The share of a rank's larger operand that it has to send.
-    fn share(self, ranks: usize) -> f64 {
-        let others = (ranks - 1) as f64 / ranks as f64;
-        match self {
-            Self::AllReduce => 2.0 * others,
-            Self::Broadcast => 1.0,
-            _ => others,
-        }
+/// The share of a rank's larger operand that it has to send.
+fn share(call: Collective, ranks: usize) -> f64 {
+    let others = (ranks - 1) as f64 / ranks as f64;
+    match call {
+        Collective::AllReduce(_) => 2.0 * others,
+        Collective::Broadcast { .. } => 1.0,
+        _ => others,
     }
 }
 
@@ -59,15 +50,14 @@ impl<R: GpuRuntime> Operands<R> {
         Ok(Self { whole: ones(part * ranks)?, part: ones(part)?, all, one })
     }
 
-    fn call(&mut self, rank: &Communicator<GpuDevice<R>>, kind: Kind) -> Result<()> {
+    fn call(&mut self, collective: Collective) -> Call<'_, GpuStorage<R>> {
         let Self { whole, part, all, one } = self;
-        match kind {
-            // Means stay ones, however often they are taken.
-            Kind::AllReduce => rank.all_reduce(Src::InPlace, whole, all, ReduceOp::Mean),
-            Kind::ReduceScatter => rank.reduce_scatter(Src::Storage(whole, all), part, one, ReduceOp::Mean),
-            Kind::AllGather => rank.all_gather(Src::Storage(part, one), whole, all),
-            Kind::AllToAll => rank.all_to_all(Src::InPlace, whole, all),
-            Kind::Broadcast => rank.broadcast(whole, all, 0),
+        match collective {
+            Collective::ReduceScatter(op) => Call::reduce_scatter(Src::Storage(whole, all), part, one, op),
+            Collective::AllGather => Call::all_gather(Src::Storage(part, one), whole, all),
+            Collective::AllToAll => Call::all_to_all(Src::InPlace, whole, all),
+            Collective::Broadcast { root } => Call::broadcast(whole, all, root),
+            _ => Call::all_reduce(Src::InPlace, whole, all, ReduceOp::Mean),
         }
     }
 }
@@ -86,17 +76,17 @@ pub fn run<R: GpuRuntime>(ordinal: usize, ranks: usize) -> Result<ExitCode> {
     println!("{} ranks on {}; f32, bandwidths in GB/s", ranks, names.join(", "));
     println!("{:15} {:>10} {:>11} {:>10} {:>8}", "call", "bytes", "us", "algorithm", "bus");
     for (bytes, calls) in SIZES {
-        for (kind, name) in Kind::ALL {
-            let us = time(&devices, kind, bytes, calls)?;
-            let rate = bytes as f64 / us / 1e3;
-            println!("{name:15} {bytes:>10} {us:>11.1} {rate:>10.1} {:>8.1}", rate * kind.share(ranks));
+        for collective in CALLS {
+            let us = time(&devices, collective, bytes, calls)?;
+            let (name, rate) = (collective.name(), bytes as f64 / us / 1e3);
+            println!("{name:15} {bytes:>10} {us:>11.1} {rate:>10.1} {:>8.1}", rate * share(collective, ranks));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the median microseconds of a call, until its work is done on all ranks.
-fn time<R: GpuRuntime>(devices: &[GpuDevice<R>], kind: Kind, bytes: usize, calls: usize) -> Result<f64> {
+fn time<R: GpuRuntime>(devices: &[GpuDevice<R>], collective: Collective, bytes: usize, calls: usize) -> Result<f64> {
     let measure = |rank: Communicator<GpuDevice<R>>| -> Result<Vec<f64>> {
         let mut operands = Operands::new(rank.device(), bytes, rank.size())?;
         let mut times = Vec::new();
@@ -104,7 +94,7 @@ fn time<R: GpuRuntime>(devices: &[GpuDevice<R>], kind: Kind, bytes: usize, calls
             rank.barrier()?;
             let since = Instant::now();
             for _ in 0..calls {
-                operands.call(&rank, kind)?;
+                Communicator::group([(&rank, operands.call(collective))])?;
             }
             rank.barrier()?;
             // The first ones load the kernels.

@@ -36,7 +36,7 @@ pub(super) fn check<D: BackendDevice>(
     }
     let src = match &call.src {
         Some(Src::Storage(src, layout)) => Some((*src, *layout)),
-        Some(Src::InPlace) if collective.name() == "reduce_scatter" => {
+        Some(Src::InPlace) if matches!(collective, Collective::ReduceScatter(_)) => {
             return Err(invalid("reduce_scatter does not work in place: its source is larger than its result"));
         }
         Some(Src::InPlace) | None => None,

@@ -292,17 +292,16 @@ fn source<S: BackendStorage>(call: &Call<'_, S>, plan: Plan) -> Result<S> {
     if plan.collective != Collective::AllGather {
         return dst.try_clone(layout);
     }
-    // In place, a rank's source is its own part of the destination.
-    let start = plan.rank * plan.count;
-    match layout.contiguous_offsets() {
-        Some((offset, _)) => dst.try_clone(&Layout::contiguous_with_offset(plan.count, offset + start)),
-        None => {
-            let whole = dst.try_clone(layout)?;
-            let own = whole.try_clone(&Layout::contiguous_with_offset(plan.count, start))?;
-            settle(whole.device())?;
-            Ok(own)
-        }
+    // In place, a rank's source is its own part of the destination: some of its first dimension,
+    // unless the parts do not end where that does.
+    if let Some(first) = layout.dims().first().filter(|first| first.is_multiple_of(plan.size)) {
+        let each = first / plan.size;
+        return dst.try_clone(&layout.narrow(0, plan.rank * each, each)?);
     }
+    let whole = dst.try_clone(layout)?;
+    let own = whole.try_clone(&Layout::contiguous_with_offset(plan.count, plan.rank * plan.count))?;
+    settle(whole.device())?;
+    Ok(own)
 }
 
 fn offer<D: BackendDevice>(device: &D, data: D::Storage) -> Result<Offer<D::Storage>> {

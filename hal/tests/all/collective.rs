@@ -109,6 +109,16 @@ fn moves_bring_elements_to_their_ranks() {
     }
 }
 
+/// A layout without dimensions has one element, which one rank gathers from itself.
+#[test]
+fn one_rank_gathers_a_scalar() {
+    let scalar = Layout::contiguous(isobit_hal::Shape::from([0usize; 0]));
+    let mut x = host(&[5i32]);
+    let rank = Rank::from_devices(&[CpuDevice]).unwrap().remove(0);
+    rank.all_gather(Src::InPlace, &mut x, &scalar).unwrap();
+    assert_eq!(x.to_vec::<i32>().unwrap(), [5]);
+}
+
 /// Sums of three ranks where the order decides: the first and the third are added first, as in a
 /// reduction of three elements, and the second to their sum.
 #[test]
@@ -169,6 +179,19 @@ fn operands_have_any_layout() {
         rank.all_gather(Src::InPlace, &mut y, &three).unwrap();
         let y = y.to_vec::<i32>().unwrap();
         assert_eq!([1, 3, 5, 7, 9, 11].map(|i| y[i]), [0, 1].map(|r| [0, 1, 2].map(|i| element(r, i))).as_flattened());
+
+        // Two parts of three rows, one after the other and turned: a part ends within a row.
+        for rows in [Layout::contiguous((3, 2)), Layout::contiguous((2, 3)).transpose(0, 1).unwrap()] {
+            let mut y = host(&[-1i32; 6]);
+            let places: Vec<usize> = rows.strided_index().collect();
+            for i in 0..3 {
+                y.write_slice(places[3 * rank.rank() + i], &[element(rank.rank(), i)]).unwrap();
+            }
+            rank.all_gather(Src::InPlace, &mut y, &rows).unwrap();
+            let y = y.to_vec::<i32>().unwrap();
+            let gathered: Vec<i32> = places.iter().map(|&place| y[place]).collect();
+            assert_eq!(gathered, [0, 1].map(|r| [0, 1, 2].map(|i| element(r, i))).as_flattened());
+        }
 
         let mut y = host(&[0i32; 6]);
         let back = Layout::contiguous((3, 2)).transpose(0, 1).unwrap();
